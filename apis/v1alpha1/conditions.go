@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// The condition types of a Memcached, in the meaning that kstatus gives them.
+const (
+	// ConditionReady is True when every object is as the templates say and all
+	// pods are up to date and ready. It is always present.
+	ConditionReady = "Ready"
+	// ConditionAvailable is True while enough pods answer for clients to be served.
+	ConditionAvailable = "Available"
+	// ConditionReconciling is True while the operator or the cluster is still at
+	// work on the spec, and absent otherwise.
+	ConditionReconciling = "Reconciling"
+	// ConditionStalled is True when nothing will move before somebody changes
+	// something, and absent otherwise.
+	ConditionStalled = "Stalled"
+)
+
+// The reasons that conditions carry. Where the cluster itself names one
+// (ImagePullBackOff, FailedCreate, Unschedulable …), Ready carries that word.
+const (
+	// ReasonReady goes with Ready=True.
+	ReasonReady = "Ready"
+	// ReasonScaledToZero goes with Available=False when size is 0.
+	ReasonScaledToZero = "ScaledToZero"
+	// ReasonRollingOut says that pods are being created, replaced or removed.
+	ReasonRollingOut = "RollingOut"
+	// ReasonMinimumPodsReady goes with Available=True.
+	ReasonMinimumPodsReady = "MinimumPodsReady"
+	// ReasonTooFewPodsReady goes with Available=False.
+	ReasonTooFewPodsReady = "TooFewPodsReady"
+	// ReasonRenderFailed says that the templates give no objects for this spec.
+	ReasonRenderFailed = "RenderFailed"
+	// ReasonForeignObject says that an object of a needed name belongs to somebody else.
+	ReasonForeignObject = "ForeignObject"
+	// ReasonInvalidObject says that the API server refuses a rendered object as invalid.
+	ReasonInvalidObject = "InvalidObject"
+	// ReasonApplyFailed says that a write failed and will be tried again.
+	ReasonApplyFailed = "ApplyFailed"
+	// ReasonWaitingForDeletion says that an object of a needed name is still being deleted.
+	ReasonWaitingForDeletion = "WaitingForDeletion"
+)

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// MemcachedSpec is what a user asks for. Every field but the spec itself is
+// optional; a field that is left out has the default that its text names.
+type MemcachedSpec struct {
+	// size is how many memcached pods run. 0 keeps the objects and runs no pod.
+	// It is the replica count of the scale subresource, so `kubectl scale` and
+	// a HorizontalPodAutoscaler work on the Memcached itself.
+	//
+	// +optional
+	// +default=1
+	// +kubebuilder:validation:Minimum=0
+	Size *int32 `json:"size,omitempty"`
+
+	// image is the memcached image to run, such as memcached:1.6.45-alpine or
+	// registry.example.com/memcached@sha256:… When left out, it is the one that the
+	// operator was started with (RELATED_IMAGE_MEMCACHED), else the one in its
+	// templates.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9][-a-zA-Z0-9._:/@]*$')",message="image must be an image reference without spaces, such as memcached:1.6.45-alpine or registry.example.com/memcached@sha256:<digest>"
+	Image *string `json:"image,omitempty"`
+
+	// containerPort is the TCP port on which memcached listens, in the pods and
+	// through the Service.
+	//
+	// +optional
+	// +default=11211
+	// +kubebuilder:validation:Minimum=1024
+	// +kubebuilder:validation:Maximum=65535
+	ContainerPort *int32 `json:"containerPort,omitempty"`
+
+	// podMetadata holds labels and annotations to add to the memcached pods, for
+	// tools that read them there (cost allocation, log routing, service meshes).
+	// A change of it rolls the pods.
+	//
+	// +optional
+	PodMetadata *PodMetadata `json:"podMetadata,omitempty"`
+}
+
+// PodMetadata is the part of the pods' metadata that a user may add to.
+type PodMetadata struct {
+	// labels are added to the pods. The operator's own labels (app, memcached_cr
+	// and app.kubernetes.io/…) are reserved, since selectors rest on them.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(key, key != 'app' && key != 'memcached_cr' && !key.startsWith('app.kubernetes.io/') && key != 'pod-template-hash')",message="labels app, memcached_cr, pod-template-hash and app.kubernetes.io/… belong to the operator; choose another key"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, !format.qualifiedName().validate(key).hasValue())",message="each label key must be a qualified name, such as team or example.com/team"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, !format.labelValue().validate(self[key]).hasValue())",message="each label value must have at most 63 characters: letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
+	Labels map[string]LabelValue `json:"labels,omitempty"`
+
+	// annotations are added to the pods.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(key, !format.qualifiedName().validate(key).hasValue())",message="each annotation key must be a qualified name, such as example.com/owner"
+	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
+}
+
+// LabelValue is the value of a label: at most 63 characters.
+// +kubebuilder:validation:MaxLength=63
+type LabelValue string
+
+// AnnotationValue is the value of an annotation: at most 4096 characters.
+// +kubebuilder:validation:MaxLength=4096
+type AnnotationValue string
+
+// MemcachedStatus is what the operator last observed. It is written only when it
+// changes.
+type MemcachedStatus struct {
+	// nodes are the names of the memcached pods, sorted; pods that are being
+	// deleted are left out.
+	//
+	// +optional
+	// +listType=atomic
+	Nodes []string `json:"nodes,omitempty"`
+
+	// replicas is how many memcached pods the Deployment has, of any revision;
+	// the scale subresource reports it.
+	//
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// readyReplicas is how many memcached pods answer their readiness probe.
+	//
+	// +optional
+	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
+
+	// selector is the label selector of the memcached pods, in the form that
+	// `kubectl get pods -l` takes; autoscalers read it through the scale
+	// subresource.
+	//
+	// +optional
+	Selector string `json:"selector,omitempty"`
+
+	// endpoint is where clients connect, as host:port. The host is a headless
+	// Service: it resolves to the address of every memcached pod.
+	//
+	// +optional
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// image is the memcached image that the Deployment is asked to run.
+	//
+	// +optional
+	Image string `json:"image,omitempty"`
+
+	// observedGeneration is the metadata.generation of the spec that this status
+	// speaks of. It says that the spec was seen, not that it was reached: Ready
+	// says that.
+	//
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions are the state in words. Ready is always present: True when every
+	// object is as the templates say and all pods are up to date and ready.
+	// Available is True while enough pods answer. Reconciling and Stalled are
+	// present only while they are true: Reconciling while the operator or the
+	// cluster is still at work, Stalled when somebody has to change something
+	// first; their messages say what.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Memcached is a set of memcached pods behind one headless Service. The operator
+// renders its templates for it, applies what comes out, and reports here.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=memcacheds,singular=memcached,scope=Namespaced,shortName=mc,categories=all
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector
+// +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`,description="pods asked for"
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="whether everything is as asked"
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="why, in words"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Image",type=string,JSONPath=`.status.image`,priority=1,description="image asked for"
+// +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`,priority=1,description="where clients connect"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52",message="metadata.name must have at most 52 characters: the names of the pods are made from it"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must begin with a letter and hold only lower-case letters, digits and '-': it also names a Service"
+type Memcached struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec is what is asked for. It is required, though it may be empty ({}).
+	//
+	// +required
+	Spec MemcachedSpec `json:"spec"`
+
+	// status is what was last observed; only the operator writes it.
+	//
+	// +optional
+	Status MemcachedStatus `json:"status,omitzero"`
+}
+
+// MemcachedList is a list of Memcacheds.
+//
+// +kubebuilder:object:root=true
+type MemcachedList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []Memcached `json:"items"`
+}

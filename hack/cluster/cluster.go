@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// parentPIDVariable ties the life of the programs in ./kube to this process:
+// kube/parent.go has the other half.
+const parentPIDVariable = "CLUSTER_PARENT_PID"
+
+// stopPatience is how long a process may take over a graceful end. An API
+// server takes up to a minute while anyone is still watching, and nothing here
+// outlives its directory, so there is nothing to wait for.
+const stopPatience = 2 * time.Second
+
+// A cluster is a running control plane.
+type cluster struct {
+	dir      *workDir
+	programs programs
+
+	env      *envtest.Environment
+	config   *rest.Config // of the administrator
+	children []*child     // in the order of their start
+
+	// alive ends when the cluster does, or has to: its cause says why.
+	alive context.Context
+	end   context.CancelCauseFunc
+}
+
+// access is what it takes to use a cluster.
+type access struct {
+	Kubeconfig string `json:"kubeconfig"`
+	Dir        string `json:"dir"`
+}
+
+// startCluster starts everything and returns once it is ready to use, or stops
+// what it started and returns an error. The caller stops the cluster.
+func startCluster(ctx context.Context, dir *workDir, programs programs, o options) (_ *cluster, err error) {
+	c := &cluster{dir: dir, programs: programs}
+	c.alive, c.end = context.WithCancelCause(ctx)
+	defer func() {
+		if err != nil {
+			// What made a program end says more than what its end made fail.
+			if cause := context.Cause(c.alive); cause != nil {
+				err = cause
+			}
+			c.stop()
+		}
+	}()
+
+	// envtest's own files and those of its children.
+	if err := errors.Join(
+		os.Setenv("TMPDIR", dir.in(tempDir)),
+		os.Setenv(parentPIDVariable, fmt.Sprint(os.Getpid())),
+	); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := c.startAPIServer(); err != nil {
+		return nil, err
+	}
+	log.Printf("etcd and kube-apiserver are up (%.1f s)", time.Since(start).Seconds())
+	if !o.withoutControllers {
+		if err := c.startControllers(); err != nil {
+			return nil, err
+		}
+		if err := c.addNodes(o.nodes); err != nil {
+			return nil, err
+		}
+		if err := c.waitReady(o.nodes); err != nil {
+			return nil, err
+		}
+		log.Printf("controllers and %d simulated node(s) are ready (%.1f s)", o.nodes, time.Since(start).Seconds())
+	}
+	if err := dir.announce(c.access()); err != nil {
+		return nil, fmt.Errorf("announcing the cluster: %w", err)
+	}
+	return c, nil
+}
+
+func (c *cluster) access() access {
+	return access{Kubeconfig: c.dir.in("kubeconfig"), Dir: c.dir.path}
+}
+
+// stop ends every process: those that change things first, then the API
+// server, then its storage.
+func (c *cluster) stop() {
+	c.end(nil) // from here on, the end of a child is expected
+	for _, child := range c.children {
+		child.terminate()
+	}
+	deadline := time.Now().Add(stopPatience)
+	for i := len(c.children) - 1; i >= 0; i-- {
+		c.children[i].stop(deadline)
+	}
+	if c.env == nil {
+		return
+	}
+	// The error says only that an API server with open watches had to be
+	// killed, which is how most of them end.
+	_ = c.env.Stop()
+}

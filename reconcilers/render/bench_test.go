@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/manifests"
+)
+
+// BenchmarkRender puts Render beside its baseline, one whole krusty build of the
+// same tree with the same Memcached: at most 1/4 of the time and 2/5 of the
+// allocations.
+func BenchmarkRender(b *testing.B) {
+	tree, err := LoadTree(manifests.FS)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := New(tree, Defaults{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, mc := range map[string]*cachev1alpha1.Memcached{
+		"plain": plain(),
+		"every": everyField(b, tree),
+	} {
+		in, err := newInput(mc, Defaults{}.valuesFor(mc))
+		if err != nil {
+			b.Fatal(err)
+		}
+		p, err := r.planFor(in)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name+"/krusty", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := p.buildWhole(in); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(name+"/render", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := r.Render(mc); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(name+"/render-parallel", func(b *testing.B) {
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if _, err := r.Render(mc); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
+func plain() *cachev1alpha1.Memcached {
+	return &cachev1alpha1.Memcached{
+		ObjectMeta: metav1.ObjectMeta{Name: "sample", Namespace: "default", UID: "u"},
+		Spec:       cachev1alpha1.MemcachedSpec{Size: ptr.To(int32(3)), ContainerPort: ptr.To(int32(11211))},
+	}
+}
+
+func everyField(tb testing.TB, tree Tree) *cachev1alpha1.Memcached {
+	tb.Helper()
+	mc, _, err := (&Renderer{tree: tree}).example()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return mc
+}

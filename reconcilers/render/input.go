@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+	"sigs.k8s.io/yaml"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
+const (
+	localConfigAnnotation = "config.kubernetes.io/local-config"
+	memcachedKind         = "Memcached"
+	valuesKind            = "Values"
+)
+
+// input is what goes into a build beside the templates: a projection of the custom
+// resource and the Values, both as plain maps without a null, an empty map or an
+// empty list in them, so that presence means something.
+type input struct {
+	memcached map[string]any
+	values    map[string]any
+}
+
+// newInput projects mc: its name, namespace, uid and spec. Its labels and
+// annotations stay out, since annotations steer kustomize.
+func newInput(mc *cachev1alpha1.Memcached, values Values) (input, error) {
+	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&mc.Spec)
+	if err != nil {
+		return input{}, fmt.Errorf("converting spec: %w", err)
+	}
+	computed, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&values)
+	if err != nil {
+		return input{}, fmt.Errorf("converting values: %w", err)
+	}
+	prune(spec)
+	prune(computed)
+	computed["apiVersion"] = cachev1alpha1.SchemeGroupVersion.String()
+	computed["kind"] = valuesKind
+	computed["metadata"] = map[string]any{"name": "values"}
+	return input{
+		memcached: map[string]any{
+			"apiVersion": cachev1alpha1.SchemeGroupVersion.String(),
+			"kind":       memcachedKind,
+			"metadata": map[string]any{
+				"name":      mc.Name,
+				"namespace": mc.Namespace,
+				"uid":       string(mc.UID),
+			},
+			"spec": spec,
+		},
+		values: computed,
+	}, nil
+}
+
+// prune removes nulls, empty maps and empty lists, from the leaves up.
+func prune(m map[string]any) {
+	for key, value := range m {
+		switch v := value.(type) {
+		case nil:
+			delete(m, key)
+		case map[string]any:
+			prune(v)
+			if len(v) == 0 {
+				delete(m, key)
+			}
+		case []any:
+			for _, item := range v {
+				if item, ok := item.(map[string]any); ok {
+					prune(item)
+				}
+			}
+			if len(v) == 0 {
+				delete(m, key)
+			}
+		}
+	}
+}
+
+// active picks the components that this input turns on: those whose name is the
+// dotted path of a field that is present, in the spec or in Values. A field that
+// is false is not.
+func (in input) active(components []string) []string {
+	var on []string
+	spec, _ := in.memcached["spec"].(map[string]any)
+	for _, name := range components {
+		if present(spec, name) || present(in.values, name) {
+			on = append(on, name)
+		}
+	}
+	return on
+}
+
+func present(m map[string]any, dotted string) bool {
+	var value any = m
+	for key := range strings.SplitSeq(dotted, ".") {
+		fields, ok := value.(map[string]any)
+		if !ok {
+			return false
+		}
+		if value, ok = fields[key]; !ok {
+			return false
+		}
+	}
+	return value != false
+}
+
+// nodes are the two resources as kustomize sees them.
+func (in input) nodes() ([]*kyaml.RNode, error) {
+	var nodes []*kyaml.RNode
+	for _, resource := range []map[string]any{in.memcached, in.values} {
+		node, err := kyaml.FromMap(resource)
+		if err != nil {
+			return nil, fmt.Errorf("converting %v: %w", resource["kind"], err)
+		}
+		nodes = append(nodes, node)
+	}
+	return nodes, nil
+}
+
+// place puts the two resources into tree, where the base's kustomization lists
+// them. With local they are marked as inputs, which kustomize does not emit.
+func (in input) place(tree Tree, local bool) error {
+	for name, resource := range map[string]map[string]any{memcachedFile: in.memcached, valuesFile: in.values} {
+		resource = runtime.DeepCopyJSON(resource)
+		if local {
+			metadata := resource["metadata"].(map[string]any)
+			metadata["annotations"] = map[string]any{localConfigAnnotation: "true"}
+		}
+		content, err := yaml.Marshal(resource)
+		if err != nil {
+			return fmt.Errorf("converting %v: %w", resource["kind"], err)
+		}
+		tree[name] = content
+	}
+	return nil
+}
+
+// perturbed is the same input with every value another one: what a plan must
+// also be right about.
+func (in input) perturbed() input {
+	other := input{memcached: runtime.DeepCopyJSON(in.memcached), values: runtime.DeepCopyJSON(in.values)}
+	metadata := other.memcached["metadata"].(map[string]any)
+	for _, m := range []map[string]any{metadata, other.values} {
+		for key, value := range m {
+			if key != "apiVersion" && key != "kind" && key != "metadata" {
+				m[key] = perturb(value)
+			}
+		}
+	}
+	if spec, ok := other.memcached["spec"]; ok {
+		other.memcached["spec"] = perturb(spec)
+	}
+	return other
+}
+
+func perturb(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, item := range v {
+			v[key] = perturb(item)
+		}
+		return v
+	case []any:
+		for i, item := range v {
+			v[i] = perturb(item)
+		}
+		return v
+	case string:
+		return "x" + v
+	case bool:
+		return !v
+	case int64:
+		return v + 1
+	case float64:
+		return v + 1
+	default:
+		return v
+	}
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"sync"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// openAPI guards kustomize's OpenAPI schema, which is one for the whole process: a
+// build sets it, everything else reads it.
+var openAPI sync.RWMutex
+
+// build runs kustomize once over tree with root as the top kustomization, in a
+// file system of its own in memory. No plugin, no Helm, nothing outside the tree.
+func build(tree Tree, root string) (result resmap.ResMap, err error) {
+	// Kustomize panics on some malformed input; a bad template must not take the
+	// operator down.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("kustomize panicked: %v", p)
+		}
+	}()
+	files := filesys.MakeFsInMemory()
+	for name, content := range tree {
+		if err := files.WriteFile("/"+name, content); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if err := files.WriteFile("/"+kustomizationFile, []byte(root)); err != nil {
+		return nil, err
+	}
+	openAPI.Lock()
+	defer openAPI.Unlock()
+	return krusty.MakeKustomizer(&krusty.Options{
+		Reorder:          krusty.ReorderOptionNone,
+		LoadRestrictions: types.LoadRestrictionsRootOnly,
+		PluginConfig:     types.DisabledPluginConfig(),
+	}).Run(files, "/")
+}

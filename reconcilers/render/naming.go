@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"slices"
+
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// mainName is the template name whose object takes the name of the Memcached.
+const mainName = "memcached"
+
+// referencePrefix marks names in the builds that look for references.
+const referencePrefix = "reference-to-"
+
+// naming gives the objects of a plan their names: of each kind, the template called
+// memcached (else the first of the kind) takes the Memcached's own name, the others
+// <Memcached>-<template name>. References between them follow.
+type naming struct {
+	objects    []templateName
+	references []reference
+}
+
+// templateName is an object's identity in the templates.
+type templateName struct {
+	apiVersion, kind, name string
+	// main says that it takes the Memcached's own name.
+	main bool
+}
+
+// reference is a field of objects[from] that holds the template name of objects[to].
+type reference struct {
+	from, to int
+	path     []any
+}
+
+func newNaming(held Tree, root string, templates []*kyaml.RNode) (naming, error) {
+	n := naming{}
+	mains := map[string]int{}
+	for i, template := range templates {
+		object := templateName{apiVersion: template.GetApiVersion(), kind: template.GetKind(), name: template.GetName()}
+		n.objects = append(n.objects, object)
+		if _, found := mains[object.kind]; !found || object.name == mainName {
+			mains[object.kind] = i
+		}
+	}
+	for _, i := range mains {
+		n.objects[i].main = true
+	}
+	for kind := range mains {
+		if err := n.findReferences(held, root, kind, templates); err != nil {
+			return naming{}, fmt.Errorf("looking for references to %s objects: %w", kind, err)
+		}
+	}
+	// Deterministic, though maps are not.
+	slices.SortFunc(n.references, func(a, b reference) int {
+		return slices.Compare([]int{a.from, a.to}, []int{b.from, b.to})
+	})
+	return n, nil
+}
+
+// findReferences lets kustomize itself say where objects of kind are referred to:
+// it renames them, and whatever changes with them is a reference.
+func (n *naming) findReferences(held Tree, root, kind string, templates []*kyaml.RNode) error {
+	built, err := build(held, root+fmt.Sprintf(`transformers:
+- |-
+  apiVersion: builtin
+  kind: PrefixTransformer
+  metadata: {name: find-references}
+  prefix: %s
+  fieldSpecs:
+  - {kind: %s, path: metadata/name}
+`, referencePrefix, kind))
+	if err != nil {
+		return err
+	}
+	var renamed []*kyaml.RNode
+	for _, resource := range built.Resources() {
+		if !isInput(&resource.RNode) {
+			renamed = append(renamed, &resource.RNode)
+		}
+	}
+	if len(renamed) != len(templates) {
+		return fmt.Errorf("renaming changes the number of objects from %d to %d", len(templates), len(renamed))
+	}
+	before, err := toObjects(templates)
+	if err != nil {
+		return err
+	}
+	after, err := toObjects(renamed)
+	if err != nil {
+		return err
+	}
+	for from := range before {
+		delete(before[from], "metadata")
+		walkStrings(before[from], nil, func(path []any, name string) {
+			if value, _ := lookup(after[from], path).(string); value != referencePrefix+name {
+				return
+			}
+			to := slices.IndexFunc(n.objects, func(o templateName) bool { return o.kind == kind && o.name == name })
+			if to >= 0 {
+				n.references = append(n.references, reference{from, to, slices.Clone(path)})
+			}
+		})
+	}
+	return nil
+}
+
+// check tells whether objects are those of the plan, in order.
+func (n naming) check(objects []map[string]any) error {
+	if len(objects) != len(n.objects) {
+		return fmt.Errorf("%d objects come out where the templates have %d: a replacement must not add or remove objects", len(objects), len(n.objects))
+	}
+	for i, object := range objects {
+		metadata, _ := object["metadata"].(map[string]any)
+		want := n.objects[i]
+		if object["apiVersion"] != want.apiVersion || object["kind"] != want.kind || metadata["name"] != want.name {
+			return fmt.Errorf("%v %v comes out where the templates have %s %s: a replacement must not change kinds or names",
+				object["kind"], metadata["name"], want.kind, want.name)
+		}
+	}
+	return nil
+}
+
+func (n naming) name(i int, memcached string) string {
+	if n.objects[i].main {
+		return memcached
+	}
+	return memcached + "-" + n.objects[i].name
+}
+
+// apply renames objects and what refers to them. A field that no longer holds the
+// template's name was filled in, and stays.
+func (n naming) apply(objects []map[string]any, memcached string) {
+	for _, r := range n.references {
+		set(objects[r.from], r.path, n.objects[r.to].name, n.name(r.to, memcached))
+	}
+	for i, object := range objects {
+		object["metadata"].(map[string]any)["name"] = n.name(i, memcached)
+	}
+}
+
+// walkStrings calls visit for every string below value, with its path.
+func walkStrings(value any, path []any, visit func(path []any, s string)) {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, item := range v {
+			walkStrings(item, append(path, key), visit)
+		}
+	case []any:
+		for i, item := range v {
+			walkStrings(item, append(path, i), visit)
+		}
+	case string:
+		visit(path, v)
+	}
+}
+
+func lookup(value any, path []any) any {
+	for _, step := range path {
+		switch key := step.(type) {
+		case string:
+			fields, _ := value.(map[string]any)
+			value = fields[key]
+		case int:
+			items, _ := value.([]any)
+			if key >= len(items) {
+				return nil
+			}
+			value = items[key]
+		}
+	}
+	return value
+}
+
+// set writes to at path where from stands.
+func set(object map[string]any, path []any, from, to string) {
+	if lookup(object, path) != from {
+		return
+	}
+	last := path[len(path)-1]
+	switch parent := lookup(object, path[:len(path)-1]).(type) {
+	case map[string]any:
+		parent[last.(string)] = to
+	case []any:
+		parent[last.(int)] = to
+	}
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"math"
+
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// toObjects converts resources into the plain form of unstructured objects: maps,
+// lists, strings, booleans, int64 and float64. Nulls are dropped: they would say
+// nothing to a server-side apply and still count as fields.
+func toObjects(nodes []*kyaml.RNode) ([]map[string]any, error) {
+	objects := make([]map[string]any, 0, len(nodes))
+	for _, node := range nodes {
+		object, err := node.Map()
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", node.GetKind(), node.GetName(), err)
+		}
+		if _, err := normalize(object); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", node.GetKind(), node.GetName(), err)
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+func normalize(value any) (any, error) {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, item := range v {
+			if item == nil {
+				delete(v, key)
+				continue
+			}
+			normal, err := normalize(item)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", key, err)
+			}
+			v[key] = normal
+		}
+		return v, nil
+	case []any:
+		for i, item := range v {
+			normal, err := normalize(item)
+			if err != nil {
+				return nil, fmt.Errorf("[%d]: %w", i, err)
+			}
+			v[i] = normal
+		}
+		return v, nil
+	case int:
+		return int64(v), nil
+	case uint64:
+		if v > math.MaxInt64 {
+			return nil, fmt.Errorf("%d does not fit into 64 bits with sign", v)
+		}
+		return int64(v), nil
+	case string, bool, int64, float64, nil:
+		return v, nil
+	default:
+		return nil, fmt.Errorf("a value of type %T; write it as a quoted string", v)
+	}
+}

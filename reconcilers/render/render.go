@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
+const (
+	// ManagedByLabel is on every object that is rendered, with the value ManagedBy;
+	// the operator's caches select by it.
+	ManagedByLabel = "app.kubernetes.io/managed-by"
+	// ManagedBy is the value of ManagedByLabel, and the operator's name.
+	ManagedBy = "memcached-operator"
+
+	// maxPlans bounds the memory that sets of components take (about 100 KB each):
+	// authors of Memcacheds choose the sets.
+	maxPlans = 256
+)
+
+// Renderer turns Memcacheds into objects. It is safe for use by many goroutines.
+type Renderer struct {
+	tree     Tree
+	defaults Defaults
+	kinds    []schema.GroupVersionKind
+
+	mu    sync.Mutex
+	plans map[string]*planOnce
+}
+
+type planOnce struct {
+	sync.Once
+	plan *plan
+	err  error
+}
+
+// New checks tree, every component of it alone and all together, with the example
+// that it holds. The error names the file and the field.
+func New(tree Tree, defaults Defaults) (*Renderer, error) {
+	r := &Renderer{tree: tree, defaults: defaults, plans: map[string]*planOnce{}}
+	kinds, err := r.check()
+	if err != nil {
+		return nil, fmt.Errorf("templates: %w", err)
+	}
+	r.kinds = kinds
+	return r, nil
+}
+
+// Kinds are the kinds of all objects that the templates can make, sorted.
+func (r *Renderer) Kinds() []schema.GroupVersionKind {
+	return slices.Clone(r.kinds)
+}
+
+// Render returns the objects that should exist for mc, in the order in which to
+// apply them. An error speaks of the templates or of mc's spec: it stays until one
+// of the two changes.
+func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, error) {
+	in, err := newInput(mc, r.defaults.valuesFor(mc))
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.planFor(in)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := p.objects(in)
+	if err != nil {
+		return nil, err
+	}
+	return p.finish(objects, mc)
+}
+
+// planFor returns the plan for the components that in turns on, and makes it the
+// first time.
+func (r *Renderer) planFor(in input) (*plan, error) {
+	components := in.active(r.tree.components())
+	key := strings.Join(components, ",")
+	r.mu.Lock()
+	once, ok := r.plans[key]
+	if !ok {
+		if len(r.plans) >= maxPlans {
+			clear(r.plans)
+		}
+		once = &planOnce{}
+		r.plans[key] = once
+	}
+	r.mu.Unlock()
+	once.Do(func() { once.plan, once.err = newPlan(r.tree, components, in) })
+	return once.plan, once.err
+}
+
+// finish gives the objects what is not the templates' to say: name, namespace,
+// owner and the label that marks them as the operator's.
+func (p *plan) finish(objects []map[string]any, mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, error) {
+	if err := p.naming.check(objects); err != nil {
+		return nil, err
+	}
+	p.naming.apply(objects, mc.Name)
+	owner, err := ownerReference(mc)
+	if err != nil {
+		return nil, err
+	}
+	result := make([]*unstructured.Unstructured, 0, len(objects))
+	for _, object := range objects {
+		u := &unstructured.Unstructured{Object: object}
+		metadata := object["metadata"].(map[string]any)
+		metadata["namespace"] = mc.Namespace
+		metadata["ownerReferences"] = []any{runtime.DeepCopyJSON(owner)}
+		labels, ok := metadata["labels"].(map[string]any)
+		if !ok {
+			labels = map[string]any{}
+			metadata["labels"] = labels
+		}
+		labels[ManagedByLabel] = ManagedBy
+		result = append(result, u)
+	}
+	slices.SortStableFunc(result, inApplyOrder)
+	return result, nil
+}
+
+// inApplyOrder puts what others need first, as kustomize and Helm do: configuration
+// and services before workloads.
+func inApplyOrder(a, b *unstructured.Unstructured) int {
+	x, y := gvk(a), gvk(b)
+	switch {
+	case x.IsLessThan(y):
+		return -1
+	case y.IsLessThan(x):
+		return 1
+	default:
+		return 0
+	}
+}
+
+func gvk(u *unstructured.Unstructured) resid.Gvk {
+	k := u.GroupVersionKind()
+	return resid.Gvk{Group: k.Group, Version: k.Version, Kind: k.Kind}
+}
+
+func ownerReference(mc *cachev1alpha1.Memcached) (map[string]any, error) {
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(metav1ac.OwnerReference().
+		WithAPIVersion(cachev1alpha1.SchemeGroupVersion.String()).
+		WithKind(memcachedKind).
+		WithName(mc.Name).
+		WithUID(mc.UID).
+		WithController(true).
+		WithBlockOwnerDeletion(true))
+}
