@@ -78,13 +78,14 @@ func (c *cluster) environment(etcd, server *lifeline) *envtest.Environment {
 // startEnvironment starts envtest, but does not stay with a start that hangs
 // when the user has given up on it: the children end with this process.
 func (c *cluster) startEnvironment() error {
-	started := make(chan error, 1)
+	var err error
+	started := make(chan struct{})
 	go func() {
-		_, err := c.env.Start()
-		started <- err
+		_, err = c.env.Start()
+		close(started)
 	}()
 	select {
-	case err := <-started:
+	case <-started:
 		return errors.Join(err, context.Cause(c.alive))
 	case <-c.alive.Done():
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -90,16 +91,25 @@ func (c *cluster) access() access {
 	return access{Kubeconfig: c.dir.in("kubeconfig"), Dir: c.dir.path}
 }
 
+// failure returns why the cluster ended, or nil when it did not or was told to
+// by way of the context that it was started with.
+func (c *cluster) failure(told context.Context) error {
+	if told.Err() != nil {
+		return nil //nolint:nilerr // being told to stop is no failure
+	}
+	return context.Cause(c.alive)
+}
+
 // stop ends every process: those that change things first, then the API
 // server, then its storage.
 func (c *cluster) stop() {
 	c.end(nil) // from here on, the end of a child is expected
-	for _, child := range c.children {
+	for _, child := range slices.Backward(c.children) {
 		child.terminate()
 	}
 	deadline := time.Now().Add(stopPatience)
-	for i := len(c.children) - 1; i >= 0; i-- {
-		c.children[i].stop(deadline)
+	for _, child := range slices.Backward(c.children) {
+		child.stop(deadline)
 	}
 	if c.env == nil {
 		return

@@ -134,10 +134,7 @@ func serve(ctx context.Context, args []string) error {
 			return fmt.Errorf("printing the kubeconfig's path: %w", err)
 		}
 		<-c.alive.Done()
-		if ctx.Err() != nil { // told to stop, as it should be
-			return nil
-		}
-		return context.Cause(c.alive)
+		return c.failure(ctx)
 	})
 }
 
@@ -156,6 +153,9 @@ func supervise(ctx context.Context, o options, use func(*cluster) error) error {
 		return err
 	}
 	c, err := startCluster(ctx, dir, programs, o)
+	if err != nil && ctx.Err() != nil { // told to stop: no logs are of interest
+		return errors.Join(context.Cause(ctx), dir.remove())
+	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("starting the cluster: %w", err), dir.keepLogs())
 	}

@@ -93,36 +93,51 @@ func newDir(t *testing.T) string {
 // A server is a running "cluster serve".
 type server struct {
 	access
-	cmd   *exec.Cmd
-	stdin io.Closer
-	ended chan error
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	stdout io.Reader
+	ended  chan struct{}
 }
 
 // startServer starts "cluster serve" and waits until it is ready.
 func startServer(t *testing.T, args ...string) *server {
 	t.Helper()
-	s := &server{cmd: command(t, append([]string{"serve"}, args...)...), ended: make(chan error, 1)}
-	stdin, err := s.cmd.StdinPipe()
-	if err != nil {
+	s := launchServer(t, args...)
+	s.awaitReady(t)
+	return s
+}
+
+// launchServer starts "cluster serve".
+func launchServer(t *testing.T, args ...string) *server {
+	t.Helper()
+	s := &server{cmd: command(t, append([]string{"serve"}, args...)...), ended: make(chan struct{})}
+	var err error
+	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	s.stdin = stdin
-	stdout, err := s.cmd.StdoutPipe()
-	if err != nil {
+	if s.stdout, err = s.cmd.StdoutPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	return s
+}
+
+// awaitReady waits for the line that serve prints.
+func (s *server) awaitReady(t *testing.T) {
+	t.Helper()
+	line, err := bufio.NewReader(s.stdout).ReadBytes('\n')
 	if err != nil {
 		t.Fatalf("serve ended before it was ready: %v", err)
 	}
 	if err := json.Unmarshal(line, &s.access); err != nil {
 		t.Fatalf("serve printed %q: %v", line, err)
 	}
-	go func() { s.ended <- s.cmd.Wait() }()
-	return s
+	go func() {
+		_ = s.cmd.Wait() // wait returns the status
+		close(s.ended)
+	}()
 }
 
 // signal sends a signal to the supervisor alone.
@@ -195,4 +210,12 @@ func waitFor(t *testing.T, what string, condition func() bool) {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// wantNothingLeft fails the test if a cluster's directory or a process is left.
+func wantNothingLeft(t *testing.T, dir string) {
+	t.Helper()
+	if left := processes(t, dir); exists(dir) || len(left) > 0 {
+		t.Errorf("left behind: directory %t, processes %v", exists(dir), left)
+	}
 }

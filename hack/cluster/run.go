@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -64,14 +65,11 @@ func runCommand(ctx context.Context, c *cluster, cmd *exec.Cmd) error {
 	for {
 		select {
 		case err := <-ended:
-			if cause := context.Cause(c.alive); cause != nil && ctx.Err() == nil {
-				return cause
-			}
-			return statusOf(err)
+			return cmp.Or(c.failure(ctx), statusOf(err))
 		case <-alive:
 			alive = nil
 			ask, force = time.After(interruptPatience), time.After(2*interruptPatience)
-			if ctx.Err() == nil { // the cluster ended by itself: no use in going on
+			if c.failure(ctx) != nil { // no use in going on
 				_ = cmd.Process.Signal(syscall.SIGTERM)
 			}
 		case s := <-signals:

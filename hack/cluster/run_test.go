@@ -65,9 +65,7 @@ func TestCtrlCStopsCommandAndCluster(t *testing.T) {
 	if status := cmd.ProcessState.ExitCode(); status != 128+int(syscall.SIGINT) {
 		t.Errorf("exit status %d: want 130", status)
 	}
-	if left := processes(t, dir); exists(dir) || len(left) > 0 {
-		t.Errorf("left behind: directory %t, processes %v", exists(dir), left)
-	}
+	wantNothingLeft(t, dir)
 }
 
 func TestTheExecutableExplainsItself(t *testing.T) {

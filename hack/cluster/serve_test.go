@@ -3,102 +3,108 @@ package main
 import (
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 func TestServeBringsAWholeControlPlane(t *testing.T) {
 	s := startServer(t, "--nodes=4")
-	api := connect(t, s.Kubeconfig)
-
-	t.Run("a pod becomes Ready on a simulated node", func(t *testing.T) {
-		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache"},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "memcached", Image: "memcached"}}},
-		}
-		if err := api.Create(t.Context(), pod); err != nil {
-			t.Fatal(err)
-		}
-		waitFor(t, "the pod to be Ready", func() bool {
-			if err := api.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
-				t.Fatal(err)
-			}
-			for _, condition := range pod.Status.Conditions {
-				if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
-					return true
-				}
-			}
-			return false
-		})
-		if pod.Status.PodIP == "" || pod.Spec.NodeName == "" {
-			t.Errorf("pod IP %q on node %q: want both", pod.Status.PodIP, pod.Spec.NodeName)
-		}
-		if len(pod.Spec.Volumes) == 0 {
-			t.Error("the pod has no token volume: the ServiceAccount admission plug-in is off")
-		}
-	})
-
-	t.Run("the nodes lie in three zones", func(t *testing.T) {
-		var nodes corev1.NodeList
-		if err := api.List(t.Context(), &nodes); err != nil {
-			t.Fatal(err)
-		}
-		zones := map[string]bool{}
-		for _, node := range nodes.Items {
-			zones[node.Labels[corev1.LabelTopologyZone]] = true
-		}
-		if len(nodes.Items) != 4 || len(zones) != 3 {
-			t.Errorf("%d nodes in %d zones: want 4 in 3", len(nodes.Items), len(zones))
-		}
-	})
-
-	t.Run("a service account gets a token that RBAC judges", func(t *testing.T) {
-		kubectl := func(args ...string) string {
-			cmd := exec.CommandContext(t.Context(), filepath.Join(binaries(t), "kubectl"), args...)
-			cmd.Env = []string{"KUBECONFIG=" + s.Kubeconfig, "KUBECACHEDIR=" + t.TempDir()}
-			out, _ := cmd.CombinedOutput() // "no" is exit status 1
-			return strings.TrimSpace(string(out))
-		}
-		token := kubectl("create", "token", "default")
-		if answer := kubectl("--token="+token, "auth", "whoami", "-o", "jsonpath={.status.userInfo.username}"); !strings.Contains(answer, "system:") {
-			t.Errorf("the token belongs to %q", answer)
-		}
-		as := "--as=system:serviceaccount:default:default"
-		if answer := kubectl(as, "auth", "can-i", "create", "deployments"); answer != "no" {
-			t.Errorf("may an account without a role create Deployments? %q: want no", answer)
-		}
-	})
-
-	t.Run("everything is below its directory", func(t *testing.T) {
-		for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"} {
-			if len(processes(t, "/"+name+" ", s.Dir)) != 1 {
-				t.Errorf("want one %s with its files in %s", name, s.Dir)
-			}
-		}
-	})
-
+	t.Run("a pod becomes Ready on a simulated node", s.runsPods)
+	t.Run("the nodes lie in three zones", s.spansZones)
+	t.Run("a service account gets a token that RBAC judges", s.judgesAccounts)
+	t.Run("everything is below its directory", s.keepsToItsDirectory)
 	t.Run("SIGTERM ends it and removes the directory", func(t *testing.T) {
 		s.signal(t, syscall.SIGTERM)
 		if status := s.wait(t); status != 0 {
 			t.Errorf("exit status %d: want 0", status)
 		}
-		if exists(s.Dir) || len(processes(t, s.Dir)) > 0 {
-			t.Errorf("left behind: directory %t, processes %v", exists(s.Dir), processes(t, s.Dir))
-		}
+		wantNothingLeft(t, s.Dir)
 	})
 }
 
-func TestServeSideBySide(t *testing.T) {
-	servers := make(chan *server)
-	for range 2 {
-		go func() { servers <- startServer(t, "--without-controllers") }()
+func (s *server) runsPods(t *testing.T) {
+	api := connect(t, s.Kubeconfig)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "memcached", Image: "memcached"}}},
 	}
-	one, other := <-servers, <-servers
+	if err := api.Create(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the pod to be Ready", func() bool {
+		if err := api.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+	})
+	if pod.Status.PodIP == "" || pod.Spec.NodeName == "" {
+		t.Errorf("pod IP %q on node %q: want both", pod.Status.PodIP, pod.Spec.NodeName)
+	}
+	if len(pod.Spec.Volumes) == 0 {
+		t.Error("the pod has no token volume: the ServiceAccount admission plug-in is off")
+	}
+}
+
+func (s *server) spansZones(t *testing.T) {
+	var nodes corev1.NodeList
+	if err := connect(t, s.Kubeconfig).List(t.Context(), &nodes); err != nil {
+		t.Fatal(err)
+	}
+	zones := map[string]bool{}
+	for _, node := range nodes.Items {
+		zones[node.Labels[corev1.LabelTopologyZone]] = true
+	}
+	if len(nodes.Items) != 4 || len(zones) != 3 {
+		t.Errorf("%d nodes in %d zones: want 4 in 3", len(nodes.Items), len(zones))
+	}
+}
+
+func (s *server) judgesAccounts(t *testing.T) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "default"}}
+	request := &authenticationv1.TokenRequest{}
+	if err := connect(t, s.Kubeconfig).SubResource("token").Create(t.Context(), account, request); err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config = rest.AnonymousClientConfig(config)
+	config.BearerToken = request.Status.Token
+	asAccount, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = asAccount.List(t.Context(), &corev1.SecretList{})
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "system:serviceaccount:default:default") {
+		t.Errorf("listing Secrets by an account without a role: %v, want it forbidden to the account", err)
+	}
+}
+
+func (s *server) keepsToItsDirectory(t *testing.T) {
+	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"} {
+		if len(processes(t, "/"+name+" ", s.Dir)) != 1 {
+			t.Errorf("want one %s with its files in %s", name, s.Dir)
+		}
+	}
+}
+
+func TestServeSideBySide(t *testing.T) {
+	one, other := launchServer(t, "--without-controllers"), launchServer(t, "--without-controllers")
+	one.awaitReady(t)
+	other.awaitReady(t)
 
 	// An object of one is not found in the other.
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}
@@ -163,6 +169,18 @@ func TestServeEndings(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestServeInterruptedWhileStartingLeavesNothing(t *testing.T) {
+	dir := newDir(t)
+	s := launchServer(t, "--dir="+dir)
+	waitFor(t, "etcd to start", func() bool { return len(processes(t, "/etcd --advertise", dir)) > 0 })
+	s.signal(t, syscall.SIGTERM)
+	_ = s.cmd.Wait() // its status is checked below
+	if status := s.cmd.ProcessState.ExitCode(); status != 1 {
+		t.Errorf("exit status %d: want 1, as it never got ready", status)
+	}
+	wantNothingLeft(t, dir)
 }
 
 func TestControllerThatDiesIsNamed(t *testing.T) {

@@ -83,8 +83,8 @@ func awaitRunning(ctx context.Context, dir string) error {
 }
 
 // startSupervisor starts "serve" in a session of its own, where no terminal's
-// Ctrl-C or closing reaches it. The channel gets its end.
-func startSupervisor(dir *workDir, o options) (<-chan error, error) {
+// Ctrl-C or closing reaches it. The channel is closed when it ends.
+func startSupervisor(dir *workDir, o options) (<-chan struct{}, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this executable: %w", err)
@@ -107,13 +107,16 @@ func startSupervisor(dir *workDir, o options) (<-chan error, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the supervisor: %w", err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // its log says more than its status
+		close(ended)
+	}()
 	return ended, nil
 }
 
 // awaitReady waits for the supervisor to announce its cluster.
-func awaitReady(ctx context.Context, dir string, supervisor <-chan error) (access, error) {
+func awaitReady(ctx context.Context, dir string, supervisor <-chan struct{}) (access, error) {
 	deadline := time.After(upPatience)
 	for {
 		if a, err := readAccess(dir); err == nil {

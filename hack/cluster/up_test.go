@@ -13,59 +13,70 @@ import (
 func TestUpAndDown(t *testing.T) {
 	dir := newDir(t)
 	kubeconfig := filepath.Join(dir, "kubeconfig")
-
-	t.Run("up prints the kubeconfig", func(t *testing.T) {
-		printed, status := output(t, "up", "--dir="+dir, "--without-controllers")
-		if status != 0 || !strings.Contains(printed, kubeconfig) {
-			t.Fatalf("exit status %d: want 0 and %s", status, kubeconfig)
-		}
-	})
-	t.Run("up again says that it runs", func(t *testing.T) {
-		printed, status := output(t, "up", "--dir="+dir, "--without-controllers")
-		if status != 0 || !strings.Contains(printed, "already running") || !strings.Contains(printed, kubeconfig) {
-			t.Errorf("exit status %d: want 0, \"already running\" and %s", status, kubeconfig)
-		}
-	})
-	t.Run("serve does not share the directory", func(t *testing.T) {
-		printed, status := output(t, "serve", "--dir="+dir, "--without-controllers")
-		if status != 1 || !strings.Contains(printed, "already running") {
-			t.Errorf("exit status %d: want 1 and \"already running\"", status)
-		}
-	})
-	t.Run("the supervisor leads a session of its own", func(t *testing.T) {
-		pid, err := supervisorPID(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if group, err := syscall.Getpgid(pid); err != nil || group != pid {
-			t.Errorf("process group %d of supervisor %d (%v): want its own", group, pid, err)
-		}
-	})
-	t.Run("a supervisor that was killed is replaced", func(t *testing.T) {
-		pid, err := supervisorPID(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		printed, status := output(t, "up", "--dir="+dir, "--without-controllers")
-		if status != 0 || strings.Contains(printed, "already running") {
-			t.Errorf("exit status %d: want 0 and a new cluster", status)
-		}
-		if err := connect(t, kubeconfig).List(t.Context(), &corev1.NamespaceList{}); err != nil {
-			t.Error(err)
-		}
-	})
-	for _, sentence := range []string{"down removes everything", "down twice is no error"} {
-		t.Run(sentence, func(t *testing.T) {
-			if _, status := output(t, "down", "--dir="+dir); status != 0 {
-				t.Errorf("exit status %d: want 0", status)
+	// The steps build on one another, so they are in order.
+	for _, step := range []struct {
+		sentence string
+		command  string
+		before   func(*testing.T, string)
+		status   int
+		want     []string
+		after    func(*testing.T, string)
+	}{
+		{sentence: "up prints the kubeconfig", command: "up", want: []string{kubeconfig}, after: wantOwnSession},
+		{sentence: "up again says that it runs", command: "up", want: []string{"already running", kubeconfig}},
+		{sentence: "serve does not share the directory", command: "serve", status: 1, want: []string{"already running"}},
+		{sentence: "a supervisor that was killed is replaced", before: killSupervisor, command: "up", want: []string{kubeconfig}, after: wantUsable},
+		{sentence: "down removes everything", command: "down", after: wantNothingLeft},
+		{sentence: "down twice is no error", command: "down", after: wantNothingLeft},
+	} {
+		t.Run(step.sentence, func(t *testing.T) {
+			if step.before != nil {
+				step.before(t, dir)
 			}
-			if left := processes(t, dir); exists(dir) || len(left) > 0 {
-				t.Errorf("left behind: directory %t, processes %v", exists(dir), left)
+			args := []string{step.command, "--dir=" + dir}
+			if step.command != "down" {
+				args = append(args, "--without-controllers")
+			}
+			printed, status := output(t, args...)
+			if status != step.status {
+				t.Fatalf("exit status %d: want %d", status, step.status)
+			}
+			for _, want := range step.want {
+				if !strings.Contains(printed, want) {
+					t.Errorf("printed %q: want %q", printed, want)
+				}
+			}
+			if step.after != nil {
+				step.after(t, dir)
 			}
 		})
+	}
+}
+
+// wantOwnSession checks that no Ctrl-C of ours reaches the supervisor.
+func wantOwnSession(t *testing.T, dir string) {
+	pid, err := supervisorPID(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if group, err := syscall.Getpgid(pid); err != nil || group != pid {
+		t.Errorf("process group %d of supervisor %d (%v): want its own", group, pid, err)
+	}
+}
+
+func killSupervisor(t *testing.T, dir string) {
+	pid, err := supervisorPID(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantUsable(t *testing.T, dir string) {
+	if err := connect(t, filepath.Join(dir, "kubeconfig")).List(t.Context(), &corev1.NamespaceList{}); err != nil {
+		t.Errorf("using the cluster: %v", err)
 	}
 }
 

@@ -3,7 +3,7 @@
 package render
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -12,21 +12,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/client-go/applyconfigurations"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/resource"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
-	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
-
-// reservedMetadata are the fields of metadata that the operator or the server sets.
-var reservedMetadata = []string{
-	"namespace", "generateName", "uid", "resourceVersion", "generation",
-	"creationTimestamp", "deletionTimestamp", "managedFields", "ownerReferences", "finalizers",
-}
 
 // check tries the base alone, with each component and with all of them, and returns
 // the kinds that come out.
@@ -38,8 +29,16 @@ func (r *Renderer) check() ([]schema.GroupVersionKind, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.tree.kustomizations(); err != nil {
+	kustomizations, err := r.tree.kustomizations()
+	if err != nil {
 		return nil, err
+	}
+	checker := newChecker()
+	if err := r.tree.checkFiles(kustomizations, checker); err != nil {
+		return nil, err
+	}
+	if kustomizations[baseDir] == nil {
+		return nil, fmt.Errorf("%s/%s: there is no such file", baseDir, kustomizationFile)
 	}
 	all := r.tree.components()
 	for _, name := range all {
@@ -54,15 +53,20 @@ func (r *Renderer) check() ([]schema.GroupVersionKind, error) {
 	}
 	sets = append(sets, all)
 	kinds := map[schema.GroupVersionKind]bool{}
-	checker := newChecker()
 	for _, components := range sets {
 		objects, err := r.try(components, mc, in, checker)
 		if err != nil {
 			return nil, err
 		}
+		if len(objects) == 0 {
+			return nil, fmt.Errorf("%s/%s: no object comes out of it; list the files under resources", baseDir, kustomizationFile)
+		}
 		for _, object := range objects {
 			kinds[object.GroupVersionKind()] = true
 		}
+	}
+	if err := r.tree.checkTargets(kustomizations); err != nil {
+		return nil, err
 	}
 	return slices.SortedFunc(maps.Keys(kinds), func(a, b schema.GroupVersionKind) int {
 		return strings.Compare(a.String(), b.String())
@@ -72,7 +76,7 @@ func (r *Renderer) check() ([]schema.GroupVersionKind, error) {
 // example is the Memcached and the Values that the tree holds to be tried with.
 func (r *Renderer) example() (*cachev1alpha1.Memcached, input, error) {
 	mc := &cachev1alpha1.Memcached{}
-	if err := yaml.UnmarshalStrict(r.tree[memcachedFile], mc); err != nil {
+	if err := decodeStrict(r.tree[memcachedFile], mc); err != nil {
 		return nil, input{}, fmt.Errorf("%s: %w", memcachedFile, err)
 	}
 	if mc.Name == "" {
@@ -84,7 +88,7 @@ func (r *Renderer) example() (*cachev1alpha1.Memcached, input, error) {
 		Metadata   map[string]any `json:"metadata"`
 		Values     `json:",inline"`
 	}
-	if err := yaml.UnmarshalStrict(r.tree[valuesFile], &values); err != nil {
+	if err := decodeStrict(r.tree[valuesFile], &values); err != nil {
 		return nil, input{}, fmt.Errorf("%s: %w", valuesFile, err)
 	}
 	in, err := newInput(mc, values.Values)
@@ -134,19 +138,13 @@ func (p *plan) checkSources(in input, c checker) error {
 	if err := in.place(held, true); err != nil {
 		return err
 	}
-	built, err := build(held, p.root+"buildMetadata: [originAnnotations]\n")
+	built, err := build(held, p.root+"buildMetadata: [originAnnotations, transformerAnnotations]\n")
 	if err != nil {
 		return err
 	}
 	for _, resource := range built.Resources() {
-		file := "?"
-		if origin, err := resource.GetOrigin(); err == nil && origin != nil {
-			file = origin.Path
-			if file == "" {
-				file = origin.ConfiguredIn
-			}
-		}
-		if err := resource.SetOrigin(nil); err != nil {
+		file, err := cutOrigin(resource)
+		if err != nil {
 			return err
 		}
 		objects, err := toObjects([]*kyaml.RNode{&resource.RNode})
@@ -154,49 +152,31 @@ func (p *plan) checkSources(in input, c checker) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		object := &unstructured.Unstructured{Object: objects[0]}
-		if err := checkMetadata(object); err != nil {
-			return fmt.Errorf("%s: %s %s: %w", file, object.GetKind(), object.GetName(), err)
-		}
-		if err := c.check(object); err != nil {
+		if err := c.checkTemplate(object); err != nil {
 			return fmt.Errorf("%s: %s %s: %w", file, object.GetKind(), object.GetName(), err)
 		}
 	}
 	return nil
 }
 
-func checkMetadata(object *unstructured.Unstructured) error {
-	if object.GroupVersionKind() == (schema.GroupVersionKind{Version: "v1", Kind: "Secret"}) {
-		return errors.New("the operator reads and writes no Secrets; make it beside the Memcached and mount it by name")
+// cutOrigin takes kustomize's notes off a resource and tells the file it came from
+// and the kustomizations that may have changed it.
+func cutOrigin(r *resource.Resource) (string, error) {
+	file := "?"
+	if origin, err := r.GetOrigin(); err == nil && origin != nil {
+		file = cmp.Or(origin.Path, origin.ConfiguredIn)
 	}
-	metadata, _ := object.Object["metadata"].(map[string]any)
-	for _, field := range reservedMetadata {
-		if _, set := metadata[field]; set {
-			return fmt.Errorf("metadata.%s is not a template's to set; remove it", field)
-		}
+	changes, err := r.GetTransformations()
+	if err != nil {
+		return "", err
 	}
-	if _, set := object.Object["status"]; set {
-		return errors.New("status is not a template's to set; remove it")
+	for _, change := range changes {
+		file += ", changed by " + change.ConfiguredIn
 	}
-	return nil
-}
-
-// checker checks objects against the schemas that client-go's apply configurations
-// carry: an unknown or miscased field, or a value of the wrong type, is an error.
-type checker struct {
-	types managedfields.TypeConverter
-}
-
-func newChecker() checker {
-	return checker{applyconfigurations.NewTypeConverter(clientgoscheme.Scheme)}
-}
-
-// check passes kinds that client-go does not know: their server will say.
-func (c checker) check(object *unstructured.Unstructured) error {
-	if !clientgoscheme.Scheme.Recognizes(object.GroupVersionKind()) {
-		return nil
+	if err := r.SetOrigin(nil); err != nil {
+		return "", err
 	}
-	_, err := c.types.ObjectToTyped(object)
-	return err
+	return file, r.ClearTransformations()
 }
 
 func isKustomization(name string) bool {

@@ -3,13 +3,14 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/json"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 )
@@ -45,21 +46,25 @@ var refusedFields = map[string]string{
 func (t Tree) kustomizations() (map[string]*types.Kustomization, error) {
 	result := map[string]*types.Kustomization{}
 	for _, name := range slices.Sorted(maps.Keys(t)) {
-		if !slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name)) {
+		if !isKustomization(name) {
 			continue
+		}
+		dir := path.Dir(name)
+		if _, found := result[dir]; found {
+			return nil, fmt.Errorf("%s: another kustomization file is in %s; keep one of them", name, dir)
 		}
 		k, err := t.kustomization(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		result[path.Dir(name)] = k
+		result[dir] = k
 	}
 	return result, nil
 }
 
 func (t Tree) kustomization(name string) (*types.Kustomization, error) {
 	var fields map[string]any
-	if err := yaml.Unmarshal(t[name], &fields); err != nil {
+	if err := decodeStrict(t[name], &fields); err != nil {
 		return nil, err
 	}
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
@@ -68,49 +73,66 @@ func (t Tree) kustomization(name string) (*types.Kustomization, error) {
 		}
 	}
 	k := &types.Kustomization{}
-	if err := k.Unmarshal(t[name]); err != nil {
+	if err := decodeStrict(t[name], k); err != nil {
 		return nil, err
 	}
-	if err := t.checkPaths(path.Dir(name), k); err != nil {
-		return nil, err
+	for i, label := range k.Labels {
+		if label.IncludeSelectors {
+			return nil, fmt.Errorf("labels[%d].includeSelectors is refused: it changes selectors, which are immutable; use includeTemplates", i)
+		}
+	}
+	for _, file := range namedFiles(k) {
+		if err := t.checkPath(path.Dir(name), file); err != nil {
+			return nil, err
+		}
 	}
 	return k, nil
 }
 
-// checkPaths refuses every path that leads out of the tree, before kustomize would
-// take it for a URL and fetch it.
-func (t Tree) checkPaths(dir string, k *types.Kustomization) error {
-	check := func(field, target string) error {
-		resolved := path.Join(dir, target)
-		if _, isFile := t[resolved]; isFile || t.hasDir(resolved) {
-			return nil
-		}
-		return fmt.Errorf("%s: %q is not in the templates (remote and absolute paths are refused)", field, target)
+// decodeStrict reads YAML; a field that is unknown, written in another case or
+// written twice is an error. Kustomize itself takes fields in any case, which would
+// let them pass by what is refused here.
+func decodeStrict(content []byte, into any) error {
+	asJSON, err := yaml.YAMLToJSONStrict(content)
+	if err != nil {
+		return err
 	}
+	strict, err := json.UnmarshalStrict(asJSON, into)
+	return errors.Join(append(strict, err)...)
+}
+
+// namedFile is a file or directory that a kustomization names.
+type namedFile struct {
+	// field is where it is named.
+	field, target string
+	// content tells what the file holds.
+	content content
+}
+
+type content int
+
+const (
+	anything content = iota
+	objects
+	patches
+)
+
+func namedFiles(k *types.Kustomization) []namedFile {
+	var files []namedFile
 	for _, target := range k.Resources {
-		if err := check("resources", target); err != nil {
-			return err
-		}
+		files = append(files, namedFile{"resources", target, objects})
 	}
 	for _, target := range k.Components {
-		if err := check("components", target); err != nil {
-			return err
-		}
+		files = append(files, namedFile{"components", target, anything})
 	}
 	for i, patch := range k.Patches {
-		if patch.Path == "" {
-			continue
-		}
-		if err := check(fmt.Sprintf("patches[%d].path", i), patch.Path); err != nil {
-			return err
+		if patch.Path != "" {
+			files = append(files, namedFile{fmt.Sprintf("patches[%d].path", i), patch.Path, patches})
 		}
 	}
 	for i, replacement := range k.Replacements {
-		if replacement.Path == "" {
-			continue
-		}
-		if err := check(fmt.Sprintf("replacements[%d].path", i), replacement.Path); err != nil {
-			return err
+		if replacement.Path != "" {
+			files = append(files, namedFile{fmt.Sprintf("replacements[%d].path", i), replacement.Path, anything})
 		}
 	}
 	for i, generator := range k.ConfigMapGenerator {
@@ -120,10 +142,20 @@ func (t Tree) checkPaths(dir string, k *types.Kustomization) error {
 		}
 		for _, source := range sources {
 			target := source[strings.Index(source, "=")+1:]
-			if err := check(fmt.Sprintf("configMapGenerator[%d]", i), target); err != nil {
-				return err
-			}
+			files = append(files, namedFile{fmt.Sprintf("configMapGenerator[%d]", i), target, anything})
 		}
 	}
-	return nil
+	return files
+}
+
+// checkPath refuses a path that leads out of the tree or that kustomize could take
+// for a URL, even when there is a directory of that name: it would fetch it.
+func (t Tree) checkPath(dir string, file namedFile) error {
+	resolved := path.Join(dir, file.target)
+	remote := strings.ContainsAny(file.target, ":@?") ||
+		strings.HasPrefix(strings.ToLower(file.target), "github.com/")
+	if _, isFile := t[resolved]; !remote && !path.IsAbs(file.target) && (isFile || t.hasDir(resolved)) {
+		return nil
+	}
+	return fmt.Errorf("%s: %q is not in the templates (remote and absolute paths are refused)", file.field, file.target)
 }

@@ -4,6 +4,9 @@ package render
 
 import (
 	"fmt"
+	"path"
+	"regexp"
+	"strings"
 	"sync"
 
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -37,9 +40,25 @@ func build(tree Tree, root string) (result resmap.ResMap, err error) {
 	}
 	openAPI.Lock()
 	defer openAPI.Unlock()
-	return krusty.MakeKustomizer(&krusty.Options{
+	result, err = krusty.MakeKustomizer(&krusty.Options{
 		Reorder:          krusty.ReorderOptionNone,
 		LoadRestrictions: types.LoadRestrictionsRootOnly,
 		PluginConfig:     types.DisabledPluginConfig(),
 	}).Run(files, "/")
+	if err != nil {
+		return nil, shorten(err)
+	}
+	return result, nil
+}
+
+// trail matches the directories that kustomize says it came through.
+var trail = regexp.MustCompile(`(?s)^.*(?:recursed accumulation of path|couldn't make target for path) '/([^']*)': (.*)$`)
+
+// shorten cuts kustomize's account of its way down to the last directory.
+func shorten(err error) error {
+	parts := trail.FindStringSubmatch(err.Error())
+	if parts == nil {
+		return err
+	}
+	return fmt.Errorf("%s: %s", path.Join(parts[1], kustomizationFile), strings.ReplaceAll(strings.TrimSuffix(parts[2], `"`), `\"`, `"`))
 }

@@ -117,7 +117,7 @@ func (n naming) check(objects []map[string]any) error {
 		metadata, _ := object["metadata"].(map[string]any)
 		want := n.objects[i]
 		if object["apiVersion"] != want.apiVersion || object["kind"] != want.kind || metadata["name"] != want.name {
-			return fmt.Errorf("%v %v comes out where the templates have %s %s: a replacement must not change kinds or names",
+			return fmt.Errorf("%v %v comes out where the templates have %s %s: a replacement must not change kinds or names (a generated ConfigMap that one fills in needs disableNameSuffixHash: true)",
 				object["kind"], metadata["name"], want.kind, want.name)
 		}
 	}

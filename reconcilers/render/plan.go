@@ -7,9 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path"
 
-	"sigs.k8s.io/kustomize/api/filters/replacement"
 	"sigs.k8s.io/kustomize/api/types"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/yaml"
@@ -28,12 +26,6 @@ type plan struct {
 	whole bool
 }
 
-// located is a replacement and where it is written, for error messages.
-type located struct {
-	where  string
-	filter replacement.Filter
-}
-
 // newPlan builds tree with components once, replacements held back, and proves the
 // result against whole builds of in.
 func newPlan(tree Tree, components []string, in input) (*plan, error) {
@@ -47,9 +39,6 @@ func newPlan(tree Tree, components []string, in input) (*plan, error) {
 		return nil, err
 	}
 	kustomizations["."] = top
-	if p.replacements, err = tree.replacements(".", kustomizations); err != nil {
-		return nil, err
-	}
 	held, err := tree.withoutReplacements()
 	if err != nil {
 		return nil, err
@@ -61,6 +50,10 @@ func newPlan(tree Tree, components []string, in input) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	// After the build, since that is what refuses directories that name each other.
+	if p.replacements, err = tree.replacements(".", kustomizations); err != nil {
+		return nil, err
+	}
 	for _, resource := range built.Resources() {
 		if !isInput(&resource.RNode) {
 			p.templates = append(p.templates, &resource.RNode)
@@ -69,73 +62,17 @@ func newPlan(tree Tree, components []string, in input) (*plan, error) {
 	if p.naming, err = newNaming(held, p.root, p.templates); err != nil {
 		return nil, err
 	}
-	p.whole = !p.agrees(in) || !p.agrees(in.perturbed())
+	depends, err := order{tree, kustomizations, map[string]bool{}}.dependsOnValues(".")
+	if err != nil {
+		return nil, err
+	}
+	p.whole = depends || !p.agrees(in) || !p.agrees(in.perturbed())
 	return p, nil
 }
 
 func isInput(node *kyaml.RNode) bool {
 	kind := node.GetKind()
 	return kind == memcachedKind || kind == valuesKind
-}
-
-// replacements collects the replacements in the order in which kustomize runs them:
-// those of a directory come after those of what it is made of.
-func (t Tree) replacements(dir string, kustomizations map[string]*types.Kustomization) ([]located, error) {
-	var result []located
-	k, ok := kustomizations[dir]
-	if !ok {
-		return nil, nil
-	}
-	for _, children := range [][]string{k.Resources, k.Components} {
-		for _, child := range children {
-			nested, err := t.replacements(path.Join(dir, child), kustomizations)
-			if err != nil {
-				return nil, err
-			}
-			result = append(result, nested...)
-		}
-	}
-	for i, field := range k.Replacements {
-		where := fmt.Sprintf("%s: replacements[%d]", path.Join(dir, kustomizationFile), i)
-		list := []types.Replacement{field.Replacement}
-		if field.Path != "" {
-			where = path.Join(dir, field.Path)
-			var err error
-			if list, err = parseReplacements(t[where]); err != nil {
-				return nil, fmt.Errorf("%s: %w", where, err)
-			}
-		}
-		for _, r := range list {
-			setDefaults(&r)
-			result = append(result, located{where, replacement.Filter{Replacements: []types.Replacement{r}}})
-		}
-	}
-	return result, nil
-}
-
-func parseReplacements(content []byte) ([]types.Replacement, error) {
-	var list []types.Replacement
-	if err := yaml.UnmarshalStrict(content, &list); err == nil {
-		return list, nil
-	}
-	var one types.Replacement
-	if err := yaml.UnmarshalStrict(content, &one); err != nil {
-		return nil, err
-	}
-	return []types.Replacement{one}, nil
-}
-
-// setDefaults sets what the filter would otherwise set when it runs, in a value
-// that goroutines share.
-func setDefaults(r *types.Replacement) {
-	if r.Source != nil && r.Source.FieldPath == "" {
-		r.Source.FieldPath = types.DefaultReplacementFieldPath
-	}
-	for _, target := range r.Targets {
-		if len(target.FieldPaths) == 0 {
-			target.FieldPaths = []string{types.DefaultReplacementFieldPath}
-		}
-	}
 }
 
 // withoutReplacements is a copy of the tree whose kustomizations replace nothing.
@@ -203,21 +140,30 @@ func (p *plan) buildWhole(in input) ([]map[string]any, error) {
 }
 
 // agrees tells whether filling in gives, byte for byte, what a whole build gives.
+// An input that nothing can be made from proves nothing.
 func (p *plan) agrees(in input) bool {
 	filled, fillErr := p.fill(in)
 	built, buildErr := p.buildWhole(in)
 	if fillErr != nil || buildErr != nil {
-		return fillErr != nil && buildErr != nil
+		return false
 	}
 	a, errA := json.Marshal(filled)
 	b, errB := json.Marshal(built)
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// objects are the finished objects for in.
+// objects are the objects for in, before they are finished.
 func (p *plan) objects(in input) ([]map[string]any, error) {
-	if p.whole {
-		return p.buildWhole(in)
+	if !p.whole {
+		return p.fill(in)
 	}
-	return p.fill(in)
+	objects, err := p.buildWhole(in)
+	if err == nil {
+		return objects, nil
+	}
+	// Where filling in fails too, its error names the replacement.
+	if _, fillErr := p.fill(in); fillErr != nil {
+		return nil, fillErr
+	}
+	return nil, err
 }

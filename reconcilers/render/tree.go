@@ -40,8 +40,10 @@ func LoadTree(layers ...fs.FS) (Tree, error) {
 	for _, layer := range layers {
 		files := Tree{}
 		for _, dir := range []string{baseDir, componentsDir} {
-			err := files.read(layer, dir, 0)
-			if err != nil && !(errors.Is(err, fs.ErrNotExist) && !files.hasDir(dir)) {
+			if _, err := fs.Stat(layer, dir); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err := files.read(layer, dir, 0); err != nil {
 				return nil, fmt.Errorf("reading templates: %w", err)
 			}
 		}

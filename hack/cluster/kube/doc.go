@@ -7,5 +7,5 @@
 // stands for six that would need 500.
 //
 // Each program behaves as upstream's of the same version does, with one
-// addition: see exitWithParent.
+// addition: see watchParent.
 package main

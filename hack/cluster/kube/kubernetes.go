@@ -20,24 +20,25 @@ import (
 // The functions below are the bodies of upstream's main functions of
 // k8s.io/kubernetes/cmd/*, which cannot be imported.
 
-func kubeAPIServer() {
-	os.Exit(cli.Run(apiserver.NewAPIServerCommand()))
+func kubeAPIServer() int {
+	return cli.Run(apiserver.NewAPIServerCommand())
 }
 
-func kubeControllerManager() {
-	os.Exit(cli.Run(controllermanager.NewControllerManagerCommand()))
+func kubeControllerManager() int {
+	return cli.Run(controllermanager.NewControllerManagerCommand())
 }
 
-func kubeScheduler() {
-	os.Exit(cli.Run(scheduler.NewSchedulerCommand()))
+func kubeScheduler() int {
+	return cli.Run(scheduler.NewSchedulerCommand())
 }
 
-func kubectl() {
+func kubectl() int {
 	dropGlobalFlags()
 	// As upstream: plugins and .kuberc are read before flags are parsed, and
 	// log at the verbosity asked for.
 	_, _ = logs.GlogSetter(cmd.GetLogVerbosity(os.Args))
 	if err := cli.RunNoErrOutput(cmd.NewDefaultKubectlCommand()); err != nil {
-		util.CheckErr(err)
+		util.CheckErr(err) // prints it as kubectl does, and exits
 	}
+	return 0
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// programs maps the name that the binary is called by to the program's own
-// main function. A further one (kubelet, kube-proxy) is a line here and a
-// function in kubernetes.go.
-var programs = map[string]func(){
+// programs maps the name that the executable is called by to what it is then:
+// a function that runs the program and returns its exit status. A further one
+// (kubelet, kube-proxy) is a line here and a function in kubernetes.go.
+var programs = map[string]func() int{
 	"etcd":                    etcd,
 	"kube-apiserver":          kubeAPIServer,
 	"kube-controller-manager": kubeControllerManager,
@@ -24,16 +24,26 @@ var programs = map[string]func(){
 }
 
 func main() {
-	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
-	program, found := programs[name]
+	program, found := programs[filepath.Base(os.Args[0])]
 	if !found {
 		names := slices.Sorted(maps.Keys(programs))
-		fmt.Fprintf(os.Stderr, "%s: this binary is several programs in one and goes by the name it is called by: "+
-			"call it through a symbolic link named one of %s\n", name, strings.Join(names, ", "))
+		fmt.Fprintf(os.Stderr, "%s: this executable is several programs in one, and is the one it is called by the name of: "+
+			"call it through a symbolic link named one of %s\n", os.Args[0], strings.Join(names, ", "))
 		os.Exit(2)
 	}
-	exitWithParent()
-	program()
+	orphaned, err := watchParent()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	status := make(chan int, 1)
+	go func() { status <- program() }()
+	select {
+	case s := <-status:
+		os.Exit(s)
+	case <-orphaned:
+		os.Exit(1) // at once: nobody is left to wait for a graceful end
+	}
 }
 
 // dropGlobalFlags takes away the flags that packages of other programs here

@@ -12,13 +12,14 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/signals"
 )
 
-func etcd() {
-	etcdmain.Main(os.Args)
+func etcd() int {
+	etcdmain.Main(os.Args) // exits by itself
+	return 0
 }
 
 // kwok is the body of sigs.k8s.io/kwok/cmd/kwok's main function, which cannot
 // be imported.
-func kwok() {
+func kwok() int {
 	dropGlobalFlags()
 	flags := pflag.NewFlagSet("global", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags = true
@@ -30,13 +31,14 @@ func kwok() {
 	if err != nil {
 		fmt.Fprint(os.Stderr, flags.FlagUsages())
 		logger.Error("Init config flags", "err", err)
-		os.Exit(1)
+		return 1
 	}
 
 	command := kwokcmd.NewCommand(ctx)
 	command.PersistentFlags().AddFlagSet(flags)
 	if err := command.ExecuteContext(ctx); err != nil {
 		logger.Error("Execute exit", "err", err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command memcached-operator runs Memcacheds: it renders its templates for each
+// custom resource, applies what comes out, and reports what is.
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/go-logr/zapr"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/manifests"
+	"github.com/example/memcached-operator/reconcilers"
+	"github.com/example/memcached-operator/reconcilers/preflight"
+	"github.com/example/memcached-operator/reconcilers/render"
+)
+
+// version is set when the operator is built, by -ldflags.
+var version = "devel"
+
+func main() {
+	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "memcached-operator: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	o, err := parse(args, os.Getenv, os.Stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if o.version {
+		fmt.Println("memcached-operator", version)
+		return nil
+	}
+	raw := ctrlzap.NewRaw(ctrlzap.UseFlagOptions(&o.zap))
+	defer raw.Sync() //nolint:errcheck // standard error cannot always be synced, and nothing is lost
+	logger := zapr.NewLogger(raw)
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger.WithName("client-go"))
+	logger.Info("starting", "version", version)
+
+	renderer, err := newRenderer(o)
+	if err != nil {
+		return err
+	}
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("no way to an API server: %w", err)
+	}
+	// The server's priority and fairness limits us; a second limit here would only
+	// slow down a start.
+	cfg.QPS = -1
+	cfg.UserAgent = "memcached-operator/" + version
+	mgr, err := newManager(ctx, cfg, renderer, o)
+	if err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+// newRenderer reads and checks the templates: the embedded ones, and those of
+// --manifests-dir over them.
+func newRenderer(o *options) (*render.Renderer, error) {
+	layers := []fs.FS{manifests.FS}
+	if o.manifestsDir != "" {
+		layers = append(layers, os.DirFS(o.manifestsDir))
+	}
+	tree, err := render.LoadTree(layers...)
+	if err != nil {
+		return nil, err
+	}
+	return render.New(tree, render.Defaults{Image: o.memcachedImage})
+}
+
+// newManager checks that the API server is fit for the templates and sets everything
+// up to start.
+func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer, o *options) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cachev1alpha1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	kinds, types, err := preflight.Check(ctx, cfg, scheme, renderer.Kinds(), o.watchNamespaces)
+	if err != nil {
+		return nil, err
+	}
+	cacheOptions, err := reconcilers.CacheOptions(scheme, kinds, o.watchNamespaces)
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         cacheOptions,
+		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}},
+		Metrics:                       metricsOptions(o),
+		HealthProbeBindAddress:        o.healthProbeAddress,
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              "memcached-operator.cache.example.com",
+		LeaderElectionNamespace:       o.leaderElectionNS,
+		LeaderElectionReleaseOnCancel: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("setting up: %w", err)
+	}
+	if err := reconcilers.SetUp(ctx, mgr, reconcilers.Options{
+		Renderer: renderer, Kinds: kinds, Types: types, Concurrency: o.concurrency,
+	}); err != nil {
+		return nil, err
+	}
+	synced := func(req *http.Request) error {
+		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
+		defer cancel()
+		if !mgr.GetCache().WaitForCacheSync(ctx) {
+			return errors.New("the caches are not filled yet")
+		}
+		return nil
+	}
+	alive := func(*http.Request) error { return nil }
+	return mgr, errors.Join(mgr.AddHealthzCheck("ping", alive), mgr.AddReadyzCheck("caches", synced))
+}
+
+func metricsOptions(o *options) metricsserver.Options {
+	metrics := metricsserver.Options{BindAddress: o.metricsAddress, SecureServing: o.metricsSecure}
+	if !o.metricsSecure {
+		return metrics
+	}
+	metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+	metrics.CertDir = o.metricsCertPath
+	metrics.CertName = o.metricsCertName
+	metrics.KeyName = o.metricsCertKey
+	if !o.enableHTTP2 {
+		metrics.TLSOpts = append(metrics.TLSOpts, func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} })
+	}
+	return metrics
+}

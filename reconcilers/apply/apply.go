@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/utils/lru"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+const (
+	// FieldManager is the field manager of everything that the operator applies.
+	// It must never change: a new name would orphan every field that the old one owns.
+	FieldManager = "memcached-operator"
+
+	// createOnly as resourceVersion makes an apply create the object, and answer 409
+	// when one of that name exists: no live object has that version.
+	createOnly = "1"
+
+	// maxSurviving bounds the memory of differences that survive an apply.
+	maxSurviving = 4096
+)
+
+// Action is what was done about one rendered object.
+type Action string
+
+// The actions.
+const (
+	// Skipped: the live object already holds what was rendered.
+	Skipped Action = "skipped"
+	// Created: there was none.
+	Created Action = "created"
+	// Configured: it was changed, or taken over.
+	Configured Action = "configured"
+	// Refused: an object of that name belongs to somebody else and was left alone.
+	Refused Action = "refused"
+	// Waiting: an object of that name is still being deleted, or its namespace is.
+	Waiting Action = "waiting"
+	// Failed: the write failed; Result.Err says why.
+	Failed Action = "failed"
+)
+
+// Result is what became of one rendered object.
+type Result struct {
+	Object *unstructured.Unstructured
+	Action Action
+	// Live is the object as it is now; nil when that is not known.
+	Live client.Object
+	// Err is set with Refused and Failed.
+	Err error
+	// Survived is the difference that remained after the object was just applied:
+	// something on the server changes what we write. Empty otherwise.
+	Survived string
+	// Unconfirmed says that Live is what the server last answered, which the cache
+	// does not show yet.
+	Unconfirmed bool
+}
+
+// ForeignError says that an object of a needed name belongs to somebody else.
+type ForeignError struct {
+	Kind, Name string
+	// Controller is "Kind name" of the object's controller, if it has one.
+	Controller string
+}
+
+func (e *ForeignError) Error() string {
+	if e.Controller == "" {
+		return fmt.Sprintf("%s %s exists and was not made for this Memcached; delete or rename it, or rename the Memcached", e.Kind, e.Name)
+	}
+	return fmt.Sprintf("%s %s exists and is controlled by %s; delete or rename it, or rename the Memcached", e.Kind, e.Name, e.Controller)
+}
+
+// Applier applies objects. It is safe for use by many goroutines.
+type Applier struct {
+	// client reads from the cache and writes to the server.
+	client client.Client
+	// live reads from the server.
+	live      client.Reader
+	scheme    *runtime.Scheme
+	comparer  comparer
+	recent    *Recent
+	surviving *lru.Cache
+}
+
+// New returns an Applier that reads through c, whose cache must hold the kinds to
+// apply, and through live where absence from that cache proves nothing. types knows
+// the schema of every kind to apply; recent is shared with the other readers of c.
+func New(c client.Client, live client.Reader, types managedfields.TypeConverter, recent *Recent) *Applier {
+	return &Applier{
+		client:    c,
+		live:      live,
+		scheme:    c.Scheme(),
+		comparer:  comparer{scheme: c.Scheme(), types: types},
+		recent:    recent,
+		surviving: lru.New(maxSurviving),
+	}
+}
+
+// Apply makes every one of desired so, in order, for owner, which each of them names
+// as its controller. It goes on after a failure, so that one object that cannot be
+// made does not keep the others from being made.
+func (a *Applier) Apply(ctx context.Context, owner client.Object, desired []*unstructured.Unstructured) []Result {
+	results := make([]Result, 0, len(desired))
+	for _, rendered := range desired {
+		results = append(results, a.applyOne(ctx, owner, rendered))
+	}
+	return results
+}
+
+func (a *Applier) applyOne(ctx context.Context, owner client.Object, rendered *unstructured.Unstructured) Result {
+	want, err := a.comparer.want(rendered)
+	if err != nil {
+		return failed(rendered, err)
+	}
+	cached, unconfirmed, err := a.cached(ctx, rendered)
+	switch {
+	case apierrors.IsNotFound(err):
+		return a.create(ctx, owner, rendered, want)
+	case err != nil:
+		return failed(rendered, fmt.Errorf("reading %s from the cache: %w", describe(rendered), err))
+	case cached.GetDeletionTimestamp() != nil:
+		return Result{Object: rendered, Action: Waiting, Live: cached}
+	case !belongsTo(cached, owner):
+		return a.notOurs(rendered, cached, owner)
+	}
+	gap, err := a.comparer.gap(want, cached)
+	if err != nil {
+		return Result{Object: rendered, Action: Failed, Err: err, Live: cached}
+	}
+	if gap.fields == "" || a.isKnown(cached, rendered, gap) {
+		return Result{Object: rendered, Action: Skipped, Live: cached, Unconfirmed: unconfirmed}
+	}
+	return a.update(ctx, rendered, want, cached)
+}
+
+// create makes rendered if the name is free. The cache holds only what carries our
+// label, so only the server can tell; where the name is taken, one live read decides.
+func (a *Applier) create(ctx context.Context, owner client.Object, rendered *unstructured.Unstructured, want wanted) Result {
+	object := rendered.DeepCopy()
+	object.SetResourceVersion(createOnly)
+	err := a.write(ctx, object)
+	switch {
+	case err == nil:
+		return a.applied(rendered, object, want, Created)
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return Result{Object: rendered, Action: Waiting}
+	case !apierrors.IsConflict(err):
+		return failed(rendered, fmt.Errorf("creating %s: %w", describe(rendered), err))
+	}
+	live, err := NewObject(a.scheme, rendered.GroupVersionKind())
+	if err != nil {
+		return failed(rendered, err)
+	}
+	if err := a.live.Get(ctx, client.ObjectKeyFromObject(rendered), live); err != nil {
+		return failed(rendered, fmt.Errorf("reading %s: %w", describe(rendered), err))
+	}
+	switch {
+	case !belongsTo(live, owner):
+		return a.notOurs(rendered, live, owner)
+	case live.GetDeletionTimestamp() != nil:
+		return Result{Object: rendered, Action: Waiting, Live: live}
+	}
+	if err := a.migrate(ctx, live, owner); err != nil {
+		return failed(rendered, fmt.Errorf("taking over %s: %w", describe(rendered), err))
+	}
+	return a.update(ctx, rendered, want, live)
+}
+
+// update applies rendered to live, and to no other object of its name.
+func (a *Applier) update(ctx context.Context, rendered *unstructured.Unstructured, want wanted, live client.Object) Result {
+	object := rendered.DeepCopy()
+	object.SetUID(live.GetUID())
+	if err := a.write(ctx, object); err != nil {
+		return Result{Object: rendered, Action: Failed, Err: fmt.Errorf("applying %s: %w", describe(rendered), err), Live: live}
+	}
+	return a.applied(rendered, object, want, Configured)
+}
+
+// write sends object, and replaces it by the server's answer.
+func (a *Applier) write(ctx context.Context, object *unstructured.Unstructured) error {
+	return a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(FieldManager))
+}
+
+// applied remembers the server's answer until the cache has caught up, and tells
+// what of the rendered object did not survive the server.
+func (a *Applier) applied(rendered, answer *unstructured.Unstructured, want wanted, action Action) Result {
+	live, err := NewObject(a.scheme, answer.GroupVersionKind())
+	if err != nil {
+		return failed(rendered, err)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, live); err != nil {
+		return failed(rendered, fmt.Errorf("reading the answer to %s: %w", describe(rendered), err))
+	}
+	KeepOurManagedFields(live)
+	a.recent.Wrote(live)
+	gap, err := a.comparer.gap(want, live)
+	if err != nil {
+		return failed(rendered, err)
+	}
+	if gap.fields != "" {
+		a.surviving.Add(live.GetUID(), fingerprint(rendered, gap))
+	}
+	return Result{Object: rendered, Action: action, Live: live, Survived: gap.fields}
+}
+
+// isKnown tells whether an apply of this very object has already left this very gap,
+// so that another one would change nothing.
+func (a *Applier) isKnown(live client.Object, rendered *unstructured.Unstructured, g gap) bool {
+	known, ok := a.surviving.Get(live.GetUID())
+	return ok && known == fingerprint(rendered, g)
+}
+
+func fingerprint(rendered *unstructured.Unstructured, g gap) [sha256.Size]byte {
+	// Unstructured content always encodes, and json sorts its keys.
+	content, _ := json.Marshal(rendered.Object)
+	return sha256.Sum256(append(content, g.fields+g.values...))
+}
+
+// cached reads the live counterpart of rendered from the cache, or from what was
+// written last where the cache has not seen that yet; unconfirmed says that it is
+// the latter.
+func (a *Applier) cached(ctx context.Context, rendered *unstructured.Unstructured) (live client.Object, unconfirmed bool, err error) {
+	object, err := NewObject(a.scheme, rendered.GroupVersionKind())
+	if err != nil {
+		return nil, false, err
+	}
+	live, err = a.recent.Get(ctx, a.client, client.ObjectKeyFromObject(rendered), object)
+	return live, live != object, err
+}
+
+// belongsTo tells whether live is owner's: it names owner as its controller, or it
+// names none and we applied it, so that somebody took the reference away.
+func belongsTo(live, owner client.Object) bool {
+	controller := metav1.GetControllerOf(live)
+	if controller != nil {
+		return controller.UID == owner.GetUID()
+	}
+	for _, entry := range live.GetManagedFields() {
+		if isOurs(entry) {
+			return true
+		}
+	}
+	return false
+}
+
+// notOurs refuses live, unless it was made for an earlier Memcached of owner's name
+// and will be collected as garbage.
+func (a *Applier) notOurs(rendered *unstructured.Unstructured, live, owner client.Object) Result {
+	err := &ForeignError{Kind: rendered.GetKind(), Name: rendered.GetName()}
+	if controller := metav1.GetControllerOf(live); controller != nil {
+		kind, _ := apiutil.GVKForObject(owner, a.scheme)
+		if controller.Kind == kind.Kind && controller.APIVersion == kind.GroupVersion().String() && controller.Name == owner.GetName() {
+			return Result{Object: rendered, Action: Waiting, Live: live}
+		}
+		err.Controller = controller.Kind + " " + controller.Name
+	}
+	return Result{Object: rendered, Action: Refused, Err: err}
+}
+
+func failed(rendered *unstructured.Unstructured, err error) Result {
+	return Result{Object: rendered, Action: Failed, Err: err}
+}
+
+func describe(object *unstructured.Unstructured) string {
+	return object.GetKind() + " " + object.GetName()
+}
+
+// NewObject makes an empty object of gvk: of its Go type where the scheme has one,
+// which takes a third of the memory, else an unstructured one.
+func NewObject(scheme *runtime.Scheme, gvk schema.GroupVersionKind) (client.Object, error) {
+	if !scheme.Recognizes(gvk) {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(gvk)
+		return u, nil
+	}
+	object, err := scheme.New(gvk)
+	if err != nil {
+		return nil, fmt.Errorf("making a %s: %w", gvk.Kind, err)
+	}
+	typed, ok := object.(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("%s is not an object", gvk.Kind)
+	}
+	typed.GetObjectKind().SetGroupVersionKind(gvk)
+	return typed, nil
+}
+
+// IsTerminal tells whether trying again cannot help: the server judged the object
+// itself, not the moment.
+func IsTerminal(err error) bool {
+	var foreign *ForeignError
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || errors.As(err, &foreign)
+}

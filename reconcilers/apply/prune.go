@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// OwnerIndex is the name of the cache index by the UID of an object's controller.
+const OwnerIndex = "metadata.controller.uid"
+
+// IndexOwner is the function of OwnerIndex.
+func IndexOwner(object client.Object) []string {
+	if controller := metav1.GetControllerOf(object); controller != nil {
+		return []string{string(controller.UID)}
+	}
+	return nil
+}
+
+// Prune deletes the objects of kinds that owner controls and that are not among
+// desired. It returns those that it deleted, and the first error. Call it only when
+// every one of desired was applied: what replaces an object comes before it goes.
+func (a *Applier) Prune(ctx context.Context, owner client.Object, kinds []schema.GroupVersionKind, desired []*unstructured.Unstructured) ([]client.Object, error) {
+	keep := map[recentKey]bool{}
+	for _, object := range desired {
+		keep[a.recent.key(object, client.ObjectKeyFromObject(object))] = true
+	}
+	var pruned []client.Object
+	for _, kind := range kinds {
+		owned, err := a.owned(ctx, owner, kind)
+		if err != nil {
+			return pruned, err
+		}
+		for _, object := range owned {
+			object.GetObjectKind().SetGroupVersionKind(kind)
+			if object.GetDeletionTimestamp() != nil || keep[a.recent.key(object, client.ObjectKeyFromObject(object))] {
+				continue
+			}
+			deleted, err := a.delete(ctx, object)
+			if err != nil {
+				return pruned, err
+			}
+			if deleted {
+				pruned = append(pruned, object)
+			}
+		}
+	}
+	return pruned, nil
+}
+
+func (a *Applier) owned(ctx context.Context, owner client.Object, kind schema.GroupVersionKind) ([]client.Object, error) {
+	list, err := newList(a.scheme, kind)
+	if err != nil {
+		return nil, err
+	}
+	err = a.client.List(ctx, list, client.InNamespace(owner.GetNamespace()), client.MatchingFields{OwnerIndex: string(owner.GetUID())})
+	if err != nil {
+		return nil, fmt.Errorf("listing %s objects: %w", kind.Kind, err)
+	}
+	var objects []client.Object
+	err = meta.EachListItem(list, func(item runtime.Object) error {
+		objects = append(objects, item.(client.Object))
+		return nil
+	})
+	return objects, err
+}
+
+// delete removes object unless another of that name has taken its place. It tells
+// whether the object was there.
+func (a *Applier) delete(ctx context.Context, object client.Object) (bool, error) {
+	uid := object.GetUID()
+	err := a.client.Delete(ctx, object, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("pruning %s %s: %w", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), err)
+	}
+	return true, nil
+}
+
+func newList(scheme *runtime.Scheme, kind schema.GroupVersionKind) (client.ObjectList, error) {
+	kind.Kind += "List"
+	if !scheme.Recognizes(kind) {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind)
+		return list, nil
+	}
+	object, err := scheme.New(kind)
+	if err != nil {
+		return nil, fmt.Errorf("making a %s: %w", kind.Kind, err)
+	}
+	list, ok := object.(client.ObjectList)
+	if !ok {
+		return nil, fmt.Errorf("%s is not a list", kind.Kind)
+	}
+	return list, nil
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ktypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/csaupgrade"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// migrate hands the fields of the manager that made live for owner, by Update, over
+// to FieldManager, so that fields which that manager set and we do not render go
+// with the next apply. It is the manager that owns our owner reference; fields of
+// any other (kubectl annotate, an injector) are not touched. It writes nothing when
+// there is no such manager.
+func (a *Applier) migrate(ctx context.Context, live, owner client.Object) error {
+	reference := fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "ownerReferences",
+		fieldpath.KeyByFields("uid", value.NewValueInterface(string(owner.GetUID())))))
+	managers := sets.New[string]()
+	for _, entry := range csaupgrade.FindFieldsOwners(live.GetManagedFields(), metav1.ManagedFieldsOperationUpdate, reference) {
+		managers.Insert(entry.Manager)
+	}
+	if managers.Len() == 0 {
+		return nil
+	}
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, managers, FieldManager)
+	if err != nil {
+		return fmt.Errorf("migrating managedFields: %w", err)
+	}
+	// The patch carries the resourceVersion: a change in between is a conflict.
+	return a.client.Patch(ctx, live, client.RawPatch(ktypes.JSONPatchType, patch), client.FieldOwner(FieldManager))
+}

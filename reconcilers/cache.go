@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcilers
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/render"
+)
+
+const (
+	// podAppLabel and podOwnerLabel select the memcached pods. They are the
+	// tutorial's, and the Deployment's immutable selector.
+	podAppLabel   = "app"
+	podApp        = "memcached"
+	podOwnerLabel = "memcached_cr"
+)
+
+// CacheOptions are the manager's cache options: the objects of kinds that carry our
+// label, memcached pods cut down to what the status needs, and Memcacheds, in
+// namespaces, or everywhere when there are none.
+func CacheOptions(scheme *runtime.Scheme, kinds []schema.GroupVersionKind, namespaces []string) (cache.Options, error) {
+	ours := labels.SelectorFromSet(labels.Set{render.ManagedByLabel: render.ManagedBy})
+	pods, err := labels.Parse(fmt.Sprintf("%s=%s,%s", podAppLabel, podApp, podOwnerLabel))
+	if err != nil {
+		return cache.Options{}, err
+	}
+	options := cache.Options{
+		// An informer that starts by accident would hold a whole kind in memory.
+		ReaderFailOnMissingInformer: true,
+		ByObject: map[client.Object]cache.ByObject{
+			&cachev1alpha1.Memcached{}: {Transform: cache.TransformStripManagedFields()},
+			&corev1.Pod{}:              {Label: pods, Transform: slimPod},
+		},
+	}
+	for _, kind := range kinds {
+		object, err := apply.NewObject(scheme, kind)
+		if err != nil {
+			return cache.Options{}, err
+		}
+		options.ByObject[object] = cache.ByObject{Label: ours, Transform: keepOurManagedFields}
+	}
+	for _, namespace := range namespaces {
+		if options.DefaultNamespaces == nil {
+			options.DefaultNamespaces = map[string]cache.Config{}
+		}
+		options.DefaultNamespaces[namespace] = cache.Config{}
+	}
+	return options, nil
+}
+
+func keepOurManagedFields(object any) (any, error) {
+	if object, ok := object.(client.Object); ok {
+		apply.KeepOurManagedFields(object)
+	}
+	return object, nil
+}
+
+// slimPod keeps of a pod what the status speaks of: identity, labels, and what its
+// conditions and containers say.
+func slimPod(object any) (any, error) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return object, nil
+	}
+	slim := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:              pod.Name,
+			Namespace:         pod.Namespace,
+			UID:               pod.UID,
+			ResourceVersion:   pod.ResourceVersion,
+			DeletionTimestamp: pod.DeletionTimestamp,
+			Labels: map[string]string{
+				podAppLabel:   pod.Labels[podAppLabel],
+				podOwnerLabel: pod.Labels[podOwnerLabel],
+			},
+		},
+		Status: corev1.PodStatus{
+			InitContainerStatuses: slimContainers(pod.Status.InitContainerStatuses),
+			ContainerStatuses:     slimContainers(pod.Status.ContainerStatuses),
+		},
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status != corev1.ConditionTrue {
+			slim.Status.Conditions = append(slim.Status.Conditions,
+				corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+		}
+	}
+	return slim, nil
+}
+
+// slimContainers keeps the containers that wait, and why they last stopped.
+func slimContainers(containers []corev1.ContainerStatus) []corev1.ContainerStatus {
+	var slim []corev1.ContainerStatus
+	for _, container := range containers {
+		if container.State.Waiting == nil {
+			continue
+		}
+		kept := corev1.ContainerStatus{Name: container.Name}
+		kept.State.Waiting = container.State.Waiting
+		if last := container.LastTerminationState.Terminated; last != nil {
+			kept.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: last.Reason, ExitCode: last.ExitCode}
+		}
+		slim = append(slim, kept)
+	}
+	return slim
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcilers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/status"
+)
+
+// observation is what one reconcile knows, filled in step by step.
+type observation struct {
+	status.Observation
+	pruned []client.Object
+}
+
+// observe reads the Memcached of req and its pods. It returns nil when there is
+// nothing to do: the Memcached is gone, or going, and its objects go with it.
+func (r *Reconciler) observe(ctx context.Context, req ctrl.Request) (*observation, error) {
+	mc := &cachev1alpha1.Memcached{}
+	newest, err := r.recent.Get(ctx, r.client, req.NamespacedName, mc)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading the Memcached: %w", err)
+	}
+	if mc.UID == "" || mc.DeletionTimestamp != nil {
+		return nil, nil
+	}
+	// Of what was written and the cache does not show yet, only the status is ours.
+	if newest.GetUID() == mc.UID {
+		mc.Status = newest.(*cachev1alpha1.Memcached).Status
+	}
+	pods := &corev1.PodList{}
+	// Only read, never changed: no copy is needed.
+	err = r.client.List(ctx, pods, client.InNamespace(mc.Namespace), client.MatchingFields{podIndex: mc.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("listing the pods: %w", err)
+	}
+	return &observation{Observation: status.Observation{Memcached: mc, Pods: pods.Items}}, nil
+}
+
+// deployment is the Deployment that runs memcached, the one of the Memcached's own
+// name: as the apply left it, else as the cache has it. It is nil when there is none.
+func (r *Reconciler) deployment(ctx context.Context, observed *observation) (*appsv1.Deployment, error) {
+	mc := observed.Memcached
+	for _, result := range observed.Results {
+		if deployment, ok := result.Live.(*appsv1.Deployment); ok && deployment.Name == mc.Name {
+			return deployment, nil
+		}
+	}
+	if !slices.Contains(r.kinds, appsv1.SchemeGroupVersion.WithKind("Deployment")) {
+		return nil, nil
+	}
+	deployment := &appsv1.Deployment{}
+	err := r.client.Get(ctx, client.ObjectKeyFromObject(mc), deployment)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading the Deployment: %w", err)
+	}
+	if err != nil || !metav1.IsControlledBy(deployment, mc) {
+		return nil, nil
+	}
+	return deployment, nil
+}

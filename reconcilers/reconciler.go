@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcilers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/reconcilers/status"
+)
+
+// +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=list;watch
+// +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/status,verbs=patch
+// +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/finalizers,verbs=update
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+const (
+	// recheckMin is how soon a name that belongs to somebody else is looked at again,
+	// at the earliest; no watch tells when it is free.
+	recheckMin = time.Minute
+	// recheckJitter spreads these looks over recheckMin to (1 + recheckJitter) times
+	// recheckMin, five minutes.
+	recheckJitter = 4.0
+)
+
+// Reconciler reconciles Memcacheds. Make it with New.
+type Reconciler struct {
+	client   client.Client
+	renderer *render.Renderer
+	applier  *apply.Applier
+	recent   *apply.Recent
+	kinds    []schema.GroupVersionKind
+	events   events.EventRecorder
+	now      func() time.Time
+	recheck  time.Duration
+}
+
+// Reconcile brings the cluster a step nearer to what the Memcached of req asks for,
+// and its status to what is.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	observed, err := r.observe(ctx, req)
+	if err != nil || observed == nil {
+		return ctrl.Result{}, err
+	}
+	desired, err := r.render(observed)
+	if err != nil {
+		observed.RenderErr = err
+		return r.report(ctx, observed)
+	}
+	observed.Results = r.applier.Apply(ctx, observed.Memcached, desired)
+	r.prune(ctx, observed, desired)
+	return r.report(ctx, observed)
+}
+
+func (r *Reconciler) render(observed *observation) ([]*unstructured.Unstructured, error) {
+	start := time.Now()
+	defer func() { renderSeconds.Observe(time.Since(start).Seconds()) }()
+	return r.renderer.Render(observed.Memcached)
+}
+
+// prune deletes what is no longer rendered, once everything that is has been applied.
+func (r *Reconciler) prune(ctx context.Context, observed *observation, desired []*unstructured.Unstructured) {
+	for _, result := range observed.Results {
+		if result.Err != nil || result.Action == apply.Waiting {
+			return
+		}
+	}
+	observed.pruned, observed.PruneErr = r.applier.Prune(ctx, observed.Memcached, r.kinds, desired)
+}
+
+// report tells what was done and what is: log, events, metrics and status.
+func (r *Reconciler) report(ctx context.Context, observed *observation) (ctrl.Result, error) {
+	var err error
+	if observed.Deployment, err = r.deployment(ctx, observed); err != nil {
+		return ctrl.Result{}, err
+	}
+	observed.Now = r.now()
+	next := status.Compute(observed.Observation)
+	r.tell(ctx, observed, next)
+	if err := r.writeStatus(ctx, observed.Memcached, next); err != nil {
+		return ctrl.Result{}, err
+	}
+	return r.outcome(ctx, observed)
+}
+
+// outcome decides when to come back. Everything that a watch reports wakes us by
+// itself; what is left are failures, which back off, and what no watch shows.
+func (r *Reconciler) outcome(ctx context.Context, observed *observation) (ctrl.Result, error) {
+	if observed.RenderErr != nil {
+		return ctrl.Result{}, reconcile.TerminalError(fmt.Errorf("rendering: %w", observed.RenderErr))
+	}
+	var transient, terminal []error
+	result := ctrl.Result{}
+	for _, object := range observed.Results {
+		var foreign *apply.ForeignError
+		switch {
+		case errors.As(object.Err, &foreign):
+			log.FromContext(ctx).V(1).Info("left alone", "reason", object.Err.Error())
+			result.RequeueAfter = wait.Jitter(r.recheck, recheckJitter)
+		case apply.IsTerminal(object.Err):
+			terminal = append(terminal, object.Err)
+		case object.Err != nil:
+			transient = append(transient, object.Err)
+		case object.Unconfirmed && result.RequeueAfter == 0:
+			result.RequeueAfter = apply.RecentTTL + time.Second
+		}
+	}
+	if observed.PruneErr != nil {
+		transient = append(transient, observed.PruneErr)
+	}
+	if len(transient) > 0 {
+		return ctrl.Result{}, errors.Join(transient...)
+	}
+	if len(terminal) > 0 && result.RequeueAfter == 0 {
+		return ctrl.Result{}, reconcile.TerminalError(errors.Join(terminal...))
+	}
+	return result, nil
+}

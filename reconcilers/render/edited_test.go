@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/manifests"
+)
+
+// shipped is the tree that is embedded into the operator.
+func shipped(tb testing.TB) Tree {
+	tb.Helper()
+	tree, err := LoadTree(manifests.FS)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return tree
+}
+
+// edits are files by path that replace those of a tree; an empty text removes one.
+type edits map[string]string
+
+// edited is the shipped tree with edits laid over it.
+func edited(tb testing.TB, e edits) Tree {
+	tb.Helper()
+	tree := shipped(tb)
+	for name, content := range e {
+		if content == "" {
+			delete(tree, name)
+			continue
+		}
+		tree[name] = []byte(content)
+	}
+	return tree
+}
+
+// replaced is the text of a shipped file with one passage, which must be there,
+// replaced.
+func replaced(tb testing.TB, file, passage, by string) string {
+	tb.Helper()
+	text := string(shipped(tb)[file])
+	if !strings.Contains(text, passage) {
+		tb.Fatalf("%s does not hold %q", file, passage)
+	}
+	return strings.Replace(text, passage, by, 1)
+}
+
+func mustNew(tb testing.TB, tree Tree, defaults Defaults) *Renderer {
+	tb.Helper()
+	r, err := New(tree, defaults)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+func mustRender(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) []*unstructured.Unstructured {
+	tb.Helper()
+	objects, err := r.Render(mc)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return objects
+}
+
+// mustRenderWhole is the oracle: one whole krusty build with mc as a resource,
+// finished as Render finishes. It also tells whether Render takes that way itself.
+func mustRenderWhole(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) (objects []*unstructured.Unstructured, always bool) {
+	tb.Helper()
+	in, err := newInput(mc, r.defaults.valuesFor(mc))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p, err := r.planFor(in)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	raw, err := p.buildWhole(in)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	objects, err = p.finish(raw, mc)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return objects, p.whole
+}
+
+// mustBeSame compares objects byte for byte.
+func mustBeSame(tb testing.TB, what string, got, want []*unstructured.Unstructured) {
+	tb.Helper()
+	if g, w := asJSON(tb, got), asJSON(tb, want); g != w {
+		tb.Fatalf("%s: not the same bytes:\n got %s\nwant %s", what, g, w)
+	}
+}
+
+func asJSON(tb testing.TB, objects []*unstructured.Unstructured) string {
+	tb.Helper()
+	text, err := json.Marshal(objects)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(text)
+}
+
+// find is the one object of kind with name.
+func find(tb testing.TB, objects []*unstructured.Unstructured, kind, name string) *unstructured.Unstructured {
+	tb.Helper()
+	var names []string
+	for _, object := range objects {
+		if object.GetKind() == kind && object.GetName() == name {
+			return object
+		}
+		names = append(names, object.GetKind()+" "+object.GetName())
+	}
+	tb.Fatalf("no %s %s among %s", kind, name, strings.Join(names, ", "))
+	return nil
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
+// withConfigAndPolicy adds to the base what somebody might: two ConfigMaps that the
+// Deployment uses in every way there is, and a NetworkPolicy. No Go is edited.
+func withConfigAndPolicy(tb testing.TB) edits {
+	tb.Helper()
+	kustomization := replaced(tb, baseFile, "- service.yaml\n", "- service.yaml\n- settings.yaml\n- scripts.yaml\n- networkpolicy.yaml\n")
+	kustomization = strings.Replace(kustomization, "    - spec.replicas\n", `    - spec.replicas
+- source: {kind: Memcached, fieldPath: metadata.name}
+  targets:
+  - select: {kind: NetworkPolicy, name: memcached}
+    fieldPaths: [spec.podSelector.matchLabels.memcached_cr]
+`, 1)
+	deployment := strings.Replace(replaced(tb, deploymentFile, "        env:\n", `        envFrom:
+        - configMapRef: {name: settings}
+        - secretRef: {name: settings}
+        env:
+`), "      containers:\n", `      volumes:
+      - name: settings
+        configMap: {name: settings}
+      - name: scripts
+        projected:
+          sources:
+          - configMap: {name: scripts}
+          - configMap: {name: elsewhere, optional: true}
+      containers:
+`, 1)
+	return edits{
+		baseFile:             kustomization,
+		deploymentFile:       deployment,
+		"base/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {VERBOSE: \"1\"}\n",
+		"base/scripts.yaml":  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: scripts}\ndata: {warm.sh: \"true\"}\n",
+		"base/networkpolicy.yaml": `apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: memcached}
+spec:
+  podSelector: {matchLabels: {app: memcached, memcached_cr: memcached}}
+  ingress: [{ports: [{port: memcached, protocol: TCP}]}]
+`,
+	}
+}
+
+func named(name string) *cachev1alpha1.Memcached {
+	mc := plain()
+	mc.Name = name
+	return mc
+}
+
+func TestFilesAddedToTheBaseComeOut(t *testing.T) {
+	t.Parallel()
+	r := mustNew(t, edited(t, withConfigAndPolicy(t)), Defaults{})
+	objects := mustRender(t, r, named("web"))
+	for _, kind := range []string{"ConfigMap", "NetworkPolicy"} {
+		if !slices.ContainsFunc(r.Kinds(), func(k schema.GroupVersionKind) bool { return k.Kind == kind }) {
+			t.Errorf("Kinds does not have %s: nobody would watch it", kind)
+		}
+	}
+	settings := find(t, objects, "ConfigMap", "web") // the first of its kind
+	if settings.GetNamespace() != "default" || settings.GetLabels()[ManagedByLabel] != ManagedBy {
+		t.Errorf("the ConfigMap is %v", settings.Object["metadata"])
+	}
+	find(t, objects, "ConfigMap", "web-scripts")
+	policy := find(t, objects, "NetworkPolicy", "web")
+	selector, _, _ := unstructured.NestedStringMap(policy.Object, "spec", "podSelector", "matchLabels")
+	if selector["memcached_cr"] != "web" {
+		t.Errorf("the NetworkPolicy selects %v", selector)
+	}
+	pod, _, _ := unstructured.NestedMap(find(t, objects, "Deployment", "web").Object, "spec", "template", "spec")
+	for sentence, reference := range map[string]struct {
+		path []any
+		want string
+	}{
+		"envFrom follows the ConfigMap":                    {[]any{"containers", 0, "envFrom", 0, "configMapRef", "name"}, "web"},
+		"a Secret of the same name is not a ConfigMap":     {[]any{"containers", 0, "envFrom", 1, "secretRef", "name"}, "settings"},
+		"a volume follows the ConfigMap":                   {[]any{"volumes", 0, "configMap", "name"}, "web"},
+		"the name of a volume stays":                       {[]any{"volumes", 0, "name"}, "settings"},
+		"a projected volume follows the ConfigMap":         {[]any{"volumes", 1, "projected", "sources", 0, "configMap", "name"}, "web-scripts"},
+		"a name that is not among the templates stays":     {[]any{"volumes", 1, "projected", "sources", 1, "configMap", "name"}, "elsewhere"},
+		"the name of the container, a template's, stays":   {[]any{"containers", 0, "name"}, "memcached"},
+		"the port that a probe names, a template's, stays": {[]any{"containers", 0, "readinessProbe", "tcpSocket", "port"}, "memcached"},
+	} {
+		if got := lookup(pod, reference.path); got != reference.want {
+			t.Errorf("%s: got %v, want %s", sentence, got, reference.want)
+		}
+	}
+}
+
+func TestMemcachedsSideBySideShareNoObject(t *testing.T) {
+	t.Parallel()
+	r := mustNew(t, edited(t, withConfigAndPolicy(t)), Defaults{})
+	seen := map[string]string{}
+	for _, name := range []string{"web", "shop", "memcached", "settings", "scripts", "true"} {
+		for _, object := range mustRender(t, r, named(name)) {
+			id := object.GetKind() + " " + object.GetName()
+			if other, found := seen[id]; found {
+				t.Errorf("%s is of both %s and %s", id, other, name)
+			}
+			seen[id] = name
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	configMap := func(name string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n"
+	}
+	generator := func(options string) string {
+		return "configMapGenerator:\n- name: settings\n  literals: [A=b]\n" + options
+	}
+	for sentence, test := range map[string]struct {
+		edits edits
+		cr    string
+		want  []string
+	}{
+		"the first of a kind takes the Memcached's name": {
+			listed(t, "a.yaml", edits{"base/a.yaml": configMap("b") + "---\n" + configMap("a")}),
+			"web", []string{"web", "web-a"},
+		},
+		"a template called memcached takes it from an earlier one": {
+			listed(t, "a.yaml", edits{"base/a.yaml": configMap("a") + "---\n" + configMap("memcached")}),
+			"web", []string{"web-a", "web"},
+		},
+		"a Memcached with the name of a template": {
+			listed(t, "a.yaml", edits{"base/a.yaml": configMap("a") + "---\n" + configMap("b")}),
+			"b", []string{"b", "b-b"},
+		},
+		"a generated ConfigMap": {
+			inSite(generator("generatorOptions: {disableNameSuffixHash: true}\n")),
+			"web", []string{"web"},
+		},
+		"a generated ConfigMap, the first of its kind, loses its hash": {
+			inSite(generator("")),
+			"web", []string{"web"},
+		},
+		"a generated ConfigMap beside another keeps its hash": {
+			func() edits {
+				e := listed(t, "a.yaml", edits{"base/a.yaml": configMap("memcached")})
+				e[siteFile] = component + generator("")
+				return e
+			}(),
+			"web", []string{"web", "web-settings-b9t2424hkf"},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			r := mustNew(t, edited(t, test.edits), Defaults{})
+			var got []string
+			objects := mustRender(t, r, named(test.cr))
+			for _, object := range objects {
+				if object.GetKind() == "ConfigMap" {
+					got = append(got, object.GetName())
+				}
+			}
+			slices.Sort(got)
+			slices.Sort(test.want)
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+			whole, _ := mustRenderWhole(t, r, named(test.cr))
+			mustBeSame(t, "against a whole build", objects, whole)
+		})
+	}
+}
+
+// A replacement into what a generator hashes would need another name for every
+// Memcached, and the plan has one.
+func TestAReplacementIntoAHashedConfigMapIsRefused(t *testing.T) {
+	t.Parallel()
+	e := inSite(`configMapGenerator: [{name: settings, literals: [SIZE=0]}]
+replacements:
+- source: {kind: Memcached, fieldPath: spec.size}
+  targets: [{select: {kind: ConfigMap, name: settings}, fieldPaths: [data.SIZE]}]
+`)
+	_, err := New(edited(t, e), Defaults{})
+	if err == nil || !strings.Contains(err.Error(), "disableNameSuffixHash") {
+		t.Errorf("the error does not say what to do: %v", err)
+	}
+	e[siteFile] += "generatorOptions: {disableNameSuffixHash: true}\n"
+	objects := mustRender(t, mustNew(t, edited(t, e), Defaults{}), plain())
+	if got := lookup(find(t, objects, "ConfigMap", "sample").Object, []any{"data", "SIZE"}); got != "3" {
+		t.Errorf("the size in the ConfigMap is %v", got)
+	}
+}

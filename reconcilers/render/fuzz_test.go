@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
+// The bits of FuzzRender's flags: which fields are set.
+const (
+	withImage = 1 << iota
+	withLabel
+	withAnnotation
+	withDefaultImage
+)
+
+var crName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+
+// fuzzedTrees are the shipped tree and edited ones, compiled and not.
+func fuzzedTrees(tb testing.TB) []Tree {
+	tb.Helper()
+	patched := withConfigAndPolicy(tb)
+	patched[siteFile] = component + `replicas: [{name: memcached, count: 7}]
+images: [{name: memcached, newName: mirror.example.com/memcached}]
+patches:
+- patch: |-
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: memcached}
+    spec: {template: {metadata: {annotations: {"null": null}}}}
+`
+	return []Tree{
+		shipped(tb),
+		edited(tb, withConfigAndPolicy(tb)),
+		edited(tb, patched),
+		edited(tb, inSite(`configMapGenerator: [{name: settings, literals: [SIZE=0, TEXT=a]}]
+generatorOptions: {disableNameSuffixHash: true}
+commonAnnotations: {example.com/site: "yes"}
+replacements:
+- source: {kind: Memcached, fieldPath: spec.containerPort}
+  targets:
+  - select: {kind: ConfigMap, name: settings}
+    fieldPaths: [data.SIZE]
+- source: {kind: Memcached, fieldPath: metadata.name}
+  targets:
+  - select: {kind: ConfigMap, name: settings}
+    fieldPaths: [data.TEXT]
+    options: {delimiter: "-", index: 1}
+`)),
+	}
+}
+
+// FuzzRender looks for a Memcached for which the compiled templates are not what
+// kustomize makes of them, byte for byte.
+func FuzzRender(f *testing.F) {
+	nasty := []string{
+		"null", "true", "123", "1e3", "~", "- a", "{}", "[]", "", " ", "ž\u2028🐎", "a\nb\n", "$(X)", "#", ": ", "a: b",
+		"0x1F", "1_000", ".inf", "2026-01-01", "<<", "*a", "&a", "!!binary x", "'", `"`, "\t", "|", "%", "@", "`", "\u0085", "\x7f", "\x00",
+		strings.Repeat("x", 4096),
+	}
+	for i, text := range nasty {
+		f.Add("cache", int32(i), int32(11211+i), "memcached:"+text, "key", text, "key", text, byte(255), byte(i))
+		f.Add("true", int32(0), int32(1024), text, text, "value", text, "value", byte(i), byte(i))
+	}
+	trees := fuzzedTrees(f)
+	renderers := make([][2]*Renderer, len(trees))
+	for i, tree := range trees {
+		renderers[i] = [2]*Renderer{mustNew(f, tree, Defaults{}), mustNew(f, tree, Defaults{Image: "registry.example.com/memcached:1"})}
+	}
+	f.Fuzz(func(t *testing.T, name string, size, port int32, image, labelKey, label, annotationKey, annotation string, flags, tree byte) {
+		// What admission lets through: names by the CRD's rule, and no JSON but UTF-8.
+		if len(name) > 52 || !crName.MatchString(name) || !utf8.ValidString(image+labelKey+label+annotationKey+annotation) {
+			t.Skip()
+		}
+		mc := named(name)
+		mc.Spec.Size, mc.Spec.ContainerPort = &size, &port
+		if flags&withImage != 0 {
+			mc.Spec.Image = &image
+		}
+		mc.Spec.PodMetadata = &cachev1alpha1.PodMetadata{}
+		if flags&withLabel != 0 {
+			mc.Spec.PodMetadata.Labels = map[string]cachev1alpha1.LabelValue{labelKey: cachev1alpha1.LabelValue(label)}
+		}
+		if flags&withAnnotation != 0 {
+			mc.Spec.PodMetadata.Annotations = map[string]cachev1alpha1.AnnotationValue{annotationKey: cachev1alpha1.AnnotationValue(annotation)}
+		}
+		defaultImage := 0
+		if flags&withDefaultImage != 0 {
+			defaultImage = 1
+		}
+		r := renderers[int(tree)%len(renderers)][defaultImage]
+		objects, ok := renderLikeKustomize(t, r, mc)
+		if !ok {
+			return
+		}
+		for _, object := range objects {
+			mustBelongTo(t, object, mc, r)
+		}
+		mustHave(t, objects, mc, tree)
+	})
+}
+
+// renderLikeKustomize renders mc twice and by a whole build: the same bytes, or no
+// bytes at all.
+func renderLikeKustomize(t *testing.T, r *Renderer, mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, bool) {
+	t.Helper()
+	before := mc.DeepCopy()
+	objects, err := r.Render(mc)
+	again, errAgain := r.Render(mc)
+	in, errIn := newInput(mc, r.defaults.valuesFor(mc))
+	if errIn != nil {
+		t.Fatal(errIn)
+	}
+	p, errPlan := r.planFor(in)
+	if errPlan != nil {
+		t.Fatal(errPlan)
+	}
+	raw, errWhole := p.buildWhole(in)
+	if err != nil || errAgain != nil || errWhole != nil {
+		if err == nil || errAgain == nil || errWhole == nil {
+			t.Fatalf("only some fail: rendered: %v; again: %v; whole build: %v", err, errAgain, errWhole)
+		}
+		if strings.Contains(err.Error(), "panicked") {
+			t.Fatal(err)
+		}
+		return nil, false
+	}
+	whole, err := p.finish(raw, mc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBeSame(t, "rendered again", again, objects)
+	mustBeSame(t, "against a whole build", objects, whole)
+	if !equality.Semantic.DeepEqual(before, mc) {
+		t.Fatalf("rendering changed the Memcached from %v to %v", before, mc)
+	}
+	return objects, true
+}
+
+func mustBelongTo(t *testing.T, object *unstructured.Unstructured, mc *cachev1alpha1.Memcached, r *Renderer) {
+	t.Helper()
+	id := object.GetKind() + " " + object.GetName()
+	if object.GetName() != mc.Name && !strings.HasPrefix(object.GetName(), mc.Name+"-") || object.GetNamespace() != mc.Namespace {
+		t.Errorf("%s/%s is not named after %s", object.GetNamespace(), id, mc.Name)
+	}
+	known := false
+	for _, kind := range r.Kinds() {
+		known = known || kind == object.GroupVersionKind()
+	}
+	if !known {
+		t.Errorf("%s is of a kind that nobody watches", id)
+	}
+	owners := object.GetOwnerReferences()
+	if len(owners) != 1 || owners[0].Name != mc.Name || owners[0].UID != mc.UID || owners[0].Kind != "Memcached" ||
+		owners[0].APIVersion != cachev1alpha1.SchemeGroupVersion.String() || !*owners[0].Controller || !*owners[0].BlockOwnerDeletion {
+		t.Errorf("%s is owned by %v", id, owners)
+	}
+	if object.GetLabels()[ManagedByLabel] != ManagedBy {
+		t.Errorf("%s has labels %v", id, object.GetLabels())
+	}
+	if object.GetAnnotations()[localConfigAnnotation] != "" {
+		t.Errorf("%s has the marks of an input", id)
+	}
+}
+
+// mustHave looks for what the Memcached says in the Deployment, the same to the
+// letter, and for the labels that selectors rest on.
+func mustHave(t *testing.T, objects []*unstructured.Unstructured, mc *cachev1alpha1.Memcached, tree byte) {
+	t.Helper()
+	deployment := find(t, objects, "Deployment", mc.Name)
+	labels, _, err := unstructured.NestedStringMap(deployment.Object, "spec", "template", "metadata", "labels")
+	if err != nil || labels["app"] != "memcached" || labels["memcached_cr"] != mc.Name {
+		t.Errorf("the pods' labels are %v: %v", labels, err)
+	}
+	for key, value := range mc.Spec.PodMetadata.Labels {
+		if _, ours := deployment.GetLabels()[key]; !ours && labels[key] != string(value) {
+			t.Errorf("label %q is %q, want %q", key, labels[key], value)
+		}
+	}
+	annotations, _, err := unstructured.NestedStringMap(deployment.Object, "spec", "template", "metadata", "annotations")
+	if err != nil {
+		t.Error(err)
+	}
+	for key, value := range mc.Spec.PodMetadata.Annotations {
+		// The third tree takes the annotation "null" away, the fourth adds one of its own.
+		if key != "null" && key != "example.com/site" && annotations[key] != string(value) {
+			t.Errorf("annotation %q is %q, want %q (tree %d)", key, annotations[key], value, tree)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"strings"
+	"testing"
+)
+
+const (
+	deploymentFile = "base/deployment.yaml"
+	serviceFile    = "base/service.yaml"
+	baseFile       = "base/kustomization.yaml"
+	siteFile       = "components/site/kustomization.yaml"
+	imageFile      = "components/image/kustomization.yaml"
+
+	component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+)
+
+// refusal is an edit that New must refuse, with an error that holds every text of
+// want: the file and the field.
+type refusal struct {
+	edits edits
+	want  []string
+}
+
+func testRefusals(t *testing.T, refusals map[string]refusal) {
+	t.Parallel()
+	for sentence, refusal := range refusals {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			_, err := New(edited(t, refusal.edits), Defaults{})
+			if err == nil {
+				t.Fatal("New accepts the templates")
+			}
+			for _, want := range refusal.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the error does not say %q:\n%v", want, err)
+				}
+			}
+			if strings.Contains(err.Error(), "panicked") {
+				t.Errorf("kustomize panicked: %v", err)
+			}
+		})
+	}
+}
+
+// inFile replaces one passage of a file of the shipped tree.
+func inFile(t *testing.T, file, passage, by string) edits {
+	t.Helper()
+	return edits{file: replaced(t, file, passage, by)}
+}
+
+// listed adds an entry to the resources of the base.
+func listed(t *testing.T, entry string, more edits) edits {
+	t.Helper()
+	result := inFile(t, baseFile, "- service.yaml\n", "- service.yaml\n- "+entry+"\n")
+	for name, content := range more {
+		result[name] = content
+	}
+	return result
+}
+
+// inSite is the site component with fields.
+func inSite(fields string) edits {
+	return edits{siteFile: component + fields}
+}
+
+func TestNewRefusesMistakesInObjects(t *testing.T) {
+	afterName := "  name: memcached\n"
+	testRefusals(t, map[string]refusal{
+		"a tab in a template": {
+			edits{deploymentFile: "apiVersion: apps/v1\n\tkind: Deployment\n"},
+			[]string{deploymentFile + ": yaml: line 2", "tab"},
+		},
+		"a field written twice": {
+			edits{serviceFile: string(shipped(t)[serviceFile]) + "spec: {}\n"},
+			[]string{serviceFile, `"spec"`, "already set"},
+		},
+		"a template without an object": {
+			edits{serviceFile: "# nothing\n"},
+			[]string{serviceFile + ": holds no object"},
+		},
+		"a template without a kind": {
+			inFile(t, serviceFile, "kind: Service\n", ""),
+			[]string{serviceFile + ": kind is missing"},
+		},
+		"a template without a name": {
+			inFile(t, serviceFile, afterName, ""),
+			[]string{serviceFile + ": Service: metadata.name is missing"},
+		},
+		"a field of a Deployment in the wrong case": {
+			inFile(t, deploymentFile, "  replicas: 1\n", "  Replicas: 1\n"),
+			[]string{deploymentFile + ": Deployment memcached: .spec.Replicas"},
+		},
+		"a field of a container in the wrong case": {
+			inFile(t, deploymentFile, "        command:", "        imagepullpolicy: Always\n        command:"),
+			[]string{deploymentFile, `.spec.template.spec.containers[name="memcached"].imagepullpolicy`},
+		},
+		"a value of the wrong type": {
+			inFile(t, deploymentFile, "minReadySeconds: 5", "minReadySeconds: five"),
+			[]string{deploymentFile, ".spec.minReadySeconds", "numeric"},
+		},
+		"an annotation that is a date and not a string": {
+			inFile(t, serviceFile, afterName, afterName+"  annotations: {since: 2026-01-01}\n"),
+			[]string{serviceFile, "annotations: since", "quoted string"},
+		},
+		"a namespace": {
+			inFile(t, serviceFile, afterName, afterName+"  namespace: default\n"),
+			[]string{serviceFile, "metadata.namespace"},
+		},
+		"an owner": {
+			inFile(t, serviceFile, afterName, afterName+"  ownerReferences: [{name: x}]\n"),
+			[]string{serviceFile, "metadata.ownerReferences"},
+		},
+		"a finalizer": {
+			inFile(t, serviceFile, afterName, afterName+"  finalizers: [example.com/x]\n"),
+			[]string{serviceFile, "metadata.finalizers"},
+		},
+		"a status": {
+			edits{serviceFile: string(shipped(t)[serviceFile]) + "status: {}\n"},
+			[]string{serviceFile, "status is not"},
+		},
+		"a Secret": {
+			listed(t, "secret.yaml", edits{"base/secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"}),
+			[]string{"base/secret.yaml: Secret s", "no Secrets"},
+		},
+		"a Secret in a list": {
+			listed(t, "list.yaml", edits{"base/list.yaml": "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: s}}\n"}),
+			[]string{"base/list.yaml", "Secret s", "no Secrets"},
+		},
+		"a Memcached among the templates": {
+			listed(t, "more.yaml", edits{"base/more.yaml": "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: more}\nspec: {}\n"}),
+			[]string{"base/more.yaml: Memcached more", "own kinds"},
+		},
+		"a misspelt field in the example Memcached": {
+			inFile(t, memcachedFile, "size: 3", "sise: 3"),
+			[]string{memcachedFile, `"spec.sise"`},
+		},
+		"a field of the example Memcached in the wrong case": {
+			inFile(t, memcachedFile, "size: 3", "Size: 3"),
+			[]string{memcachedFile, `"spec.Size"`},
+		},
+		"a value of the wrong type in the example Memcached": {
+			inFile(t, memcachedFile, "size: 3", "size: three"),
+			[]string{memcachedFile, "spec.size"},
+		},
+		"an example Memcached that is not YAML": {
+			edits{memcachedFile: "spec: [\n"},
+			[]string{memcachedFile + ": yaml: line"},
+		},
+		"an example Memcached without a name": {
+			inFile(t, memcachedFile, "  name: example\n", ""),
+			[]string{memcachedFile, "metadata.name"},
+		},
+		"a field of Values that Go does not compute": {
+			inFile(t, valuesFile, "image:", "memory: 1\nimage:"),
+			[]string{valuesFile, `"memory"`},
+		},
+	})
+}
+
+func TestNewRefusesMistakesInPatches(t *testing.T) {
+	patch := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: memcached}\nspec: {Paused: true}\n"
+	testRefusals(t, map[string]refusal{
+		"an unknown field in a patch file of the site": {
+			edits{siteFile: component + "patches: [{path: pause.yaml}]\n", "components/site/pause.yaml": patch},
+			[]string{"components/site/pause.yaml: Deployment memcached: .spec.Paused"},
+		},
+		"an unknown field in a patch within a kustomization": {
+			inSite("patches:\n- patch: |-\n    " + strings.ReplaceAll(patch, "\n", "\n    ")),
+			[]string{siteFile + ": patches[0]: Deployment memcached: .spec.Paused"},
+		},
+		"an unknown field from a JSON patch": {
+			inSite("patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: add, path: /spec/Paused, value: true}\n"),
+			[]string{deploymentFile + ", changed by " + siteFile + ": Deployment memcached: .spec.Paused"},
+		},
+		"a JSON patch of a field that is not there": {
+			inSite("patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: replace, path: /spec/nope/x, value: true}\n"),
+			[]string{siteFile, "/spec/nope/x"},
+		},
+		"a patch of an object that is not there": {
+			inSite("patches:\n- patch: |-\n    {apiVersion: apps/v1, kind: Deployment, metadata: {name: nope}}\n"),
+			[]string{siteFile, "nope"},
+		},
+		"a patch file that is not YAML": {
+			edits{siteFile: component + "patches: [{path: pause.yaml}]\n", "components/site/pause.yaml": "spec: [\n"},
+			[]string{"components/site/pause.yaml: yaml: line"},
+		},
+		"a patch that is neither a merge nor a JSON patch": {
+			inSite("patches:\n- target: {kind: Deployment}\n  patch: nonsense\n"),
+			[]string{siteFile, "nonsense"},
+		},
+	})
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcilers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	cachev1alpha1ac "github.com/example/memcached-operator/apis/v1alpha1/applyconfiguration/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
+)
+
+// statusFieldManager owns the status of Memcacheds. Like apply.FieldManager, it must
+// never change.
+const statusFieldManager = apply.FieldManager + "-status"
+
+// maxNote is the longest note that the events API takes.
+const maxNote = 1024
+
+// writeStatus makes the status of mc next, by one server-side apply, unless it is
+// that already.
+func (r *Reconciler) writeStatus(ctx context.Context, mc *cachev1alpha1.Memcached, next cachev1alpha1.MemcachedStatus) error {
+	if equality.Semantic.DeepEqual(mc.Status, next) {
+		return nil
+	}
+	object := cachev1alpha1ac.Memcached(mc.Name, mc.Namespace).WithUID(mc.UID).WithStatus(statusConfiguration(next))
+	err := r.client.Status().Apply(ctx, object, client.FieldOwner(statusFieldManager), client.ForceOwnership)
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		// It is gone, or another one has its name: nothing to report to, and the
+		// watch knows.
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("writing the status: %w", err)
+	}
+	written := mc.DeepCopy()
+	written.Status = next
+	written.ResourceVersion = ptr.Deref(object.ResourceVersion, mc.ResourceVersion)
+	r.recent.Wrote(written)
+	return nil
+}
+
+func statusConfiguration(s cachev1alpha1.MemcachedStatus) *cachev1alpha1ac.MemcachedStatusApplyConfiguration {
+	configuration := cachev1alpha1ac.MemcachedStatus().
+		WithReplicas(ptr.Deref(s.Replicas, 0)).
+		WithReadyReplicas(ptr.Deref(s.ReadyReplicas, 0)).
+		WithEndpoint(s.Endpoint).
+		WithObservedGeneration(s.ObservedGeneration).
+		WithNodes(s.Nodes...)
+	if s.Selector != "" {
+		configuration.WithSelector(s.Selector)
+	}
+	if s.Image != "" {
+		configuration.WithImage(s.Image)
+	}
+	for _, c := range s.Conditions {
+		configuration.WithConditions(metav1ac.Condition().
+			WithType(c.Type).
+			WithStatus(c.Status).
+			WithObservedGeneration(c.ObservedGeneration).
+			WithLastTransitionTime(c.LastTransitionTime).
+			WithReason(c.Reason).
+			WithMessage(c.Message))
+	}
+	return configuration
+}
+
+// tell logs, counts and records as events what this reconcile did. One that did
+// nothing says nothing.
+func (r *Reconciler) tell(ctx context.Context, observed *observation, next cachev1alpha1.MemcachedStatus) {
+	mc := observed.Memcached
+	var done, survived []string
+	for _, result := range observed.Results {
+		objects.WithLabelValues(result.Object.GetKind(), string(result.Action)).Inc()
+		name := result.Object.GetKind() + " " + result.Object.GetName()
+		switch result.Action {
+		case apply.Created, apply.Configured:
+			done = append(done, string(result.Action)+" "+name)
+		}
+		if result.Survived != "" {
+			survived = append(survived, name+" ("+strings.Join(strings.Fields(result.Survived), " ")+")")
+		}
+	}
+	for _, object := range observed.pruned {
+		kind := object.GetObjectKind().GroupVersionKind().Kind
+		objects.WithLabelValues(kind, "pruned").Inc()
+		done = append(done, "pruned "+kind+" "+object.GetName())
+	}
+	if len(done) > 0 {
+		log.FromContext(ctx).Info("applied", "changes", done)
+		r.event(mc, corev1.EventTypeNormal, "Applied", "Apply", strings.Join(done, ", "))
+	}
+	if len(survived) > 0 {
+		log.FromContext(ctx).Info("the server changes what is applied; it is left so", "objects", survived)
+		r.event(mc, corev1.EventTypeWarning, "ChangedByServer", "Apply",
+			"after an apply these fields still differ from the templates (is there a mutating policy or webhook?); they are left so: "+strings.Join(survived, ", "))
+	}
+	last := meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionStalled)
+	now := meta.FindStatusCondition(next.Conditions, cachev1alpha1.ConditionStalled)
+	if now != nil && (last == nil || last.Message != now.Message) {
+		log.FromContext(ctx).Info("stalled", "reason", now.Reason, "message", now.Message)
+		r.event(mc, corev1.EventTypeWarning, now.Reason, "Apply", now.Message)
+	}
+}
+
+func (r *Reconciler) event(mc *cachev1alpha1.Memcached, kind, reason, action, note string) {
+	if len(note) > maxNote {
+		note = strings.ToValidUTF8(note[:maxNote-len("…")], "") + "…"
+	}
+	r.events.Eventf(mc, nil, kind, reason, action, "%s", note)
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
+)
+
+// mainContainer is the tutorial's name of the container that runs memcached.
+const mainContainer = "memcached"
+
+// Observation is everything that a status follows from.
+type Observation struct {
+	// Memcached is the custom resource as it was read; its status is the last one.
+	Memcached *cachev1alpha1.Memcached
+	// RenderErr is set when the templates gave no objects.
+	RenderErr error
+	// Results are what became of each rendered object.
+	Results []apply.Result
+	// PruneErr is set when an object that is no longer rendered could not be deleted.
+	PruneErr error
+	// Deployment is the live Deployment of the Memcached; nil when there is none, or
+	// none is known.
+	Deployment *appsv1.Deployment
+	// Pods are the memcached pods, terminating ones among them.
+	Pods []corev1.Pod
+	// Now is the time for conditions that change.
+	Now time.Time
+}
+
+// Compute returns the status that follows from o. It equals the last one when
+// nothing changed.
+func Compute(o Observation) cachev1alpha1.MemcachedStatus {
+	mc := o.Memcached
+	status := cachev1alpha1.MemcachedStatus{
+		Nodes:              nodes(o.Pods),
+		Replicas:           ptr.To(int32(0)),
+		ReadyReplicas:      ptr.To(int32(0)),
+		Selector:           mc.Status.Selector,
+		Endpoint:           fmt.Sprintf("%s.%s.svc:%d", mc.Name, mc.Namespace, ptr.Deref(mc.Spec.ContainerPort, 11211)),
+		Image:              mc.Status.Image,
+		ObservedGeneration: mc.Generation,
+	}
+	if d := o.Deployment; d != nil {
+		status.Replicas = ptr.To(d.Status.Replicas)
+		status.ReadyReplicas = ptr.To(d.Status.ReadyReplicas)
+		status.Selector = metav1.FormatLabelSelector(d.Spec.Selector)
+		for _, container := range d.Spec.Template.Spec.Containers {
+			if container.Name == mainContainer {
+				status.Image = container.Image
+			}
+		}
+	}
+	status.Conditions = conditions(o, judge(o))
+	return status
+}
+
+// nodes are the names of the pods that are not being deleted, sorted.
+func nodes(pods []corev1.Pod) []string {
+	var names []string
+	for _, pod := range pods {
+		if pod.DeletionTimestamp == nil {
+			names = append(names, pod.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// conditions words the verdict. The times of those that stay as they are stay too.
+func conditions(o Observation, v verdict) []metav1.Condition {
+	wanted := []metav1.Condition{
+		condition(cachev1alpha1.ConditionReady, v.outcome == ready, v.reason, v.message),
+		available(o),
+	}
+	switch v.outcome {
+	case reconciling:
+		wanted = append(wanted, condition(cachev1alpha1.ConditionReconciling, true, v.reason, v.message))
+	case stalled:
+		wanted = append(wanted, condition(cachev1alpha1.ConditionStalled, true, v.reason, v.message))
+	}
+	var result []metav1.Condition
+	for _, c := range wanted {
+		if last := meta.FindStatusCondition(o.Memcached.Status.Conditions, c.Type); last != nil {
+			result = append(result, *last)
+		}
+		c.ObservedGeneration = o.Memcached.Generation
+		c.LastTransitionTime = metav1.NewTime(o.Now.Truncate(time.Second))
+		meta.SetStatusCondition(&result, c)
+	}
+	return result
+}
+
+func condition(kind string, holds bool, reason, message string) metav1.Condition {
+	status := metav1.ConditionFalse
+	if holds {
+		status = metav1.ConditionTrue
+	}
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
+}
+
+// available says whether clients are served: what the Deployment's own condition
+// says, and that no pod serves anybody at size 0.
+func available(o Observation) metav1.Condition {
+	size := size(o.Memcached)
+	if size == 0 {
+		return condition(cachev1alpha1.ConditionAvailable, false, cachev1alpha1.ReasonScaledToZero, "size is 0: no pod is wanted")
+	}
+	if o.Deployment != nil {
+		for _, c := range o.Deployment.Status.Conditions {
+			if c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionTrue && o.Deployment.Status.AvailableReplicas > 0 {
+				return condition(cachev1alpha1.ConditionAvailable, true, cachev1alpha1.ReasonMinimumPodsReady, "enough pods are ready to serve")
+			}
+		}
+	}
+	return condition(cachev1alpha1.ConditionAvailable, false, cachev1alpha1.ReasonTooFewPodsReady, "too few pods are ready to serve")
+}
+
+// size is how many pods are asked for; 1 is the CRD's default.
+func size(mc *cachev1alpha1.Memcached) int32 {
+	return ptr.Deref(mc.Spec.Size, 1)
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
+)
+
+type outcome int
+
+const (
+	ready outcome = iota
+	reconciling
+	stalled
+)
+
+// verdict is the state in one sentence.
+type verdict struct {
+	outcome outcome
+	reason  string
+	message string
+}
+
+// maxMessage bounds a condition's message; the API allows 32,768 bytes, but
+// `kubectl get` prints it on a line.
+const maxMessage = 1024
+
+// judge returns the first verdict that a check has, in this order.
+func judge(o Observation) verdict {
+	checks := []func(Observation) *verdict{
+		renderFailed,      // no objects: nothing else can be said
+		objectsRefused,    // somebody has to act
+		objectsFailed,     // a write failed and is tried again
+		objectsWaiting,    // an old object has to go first
+		pruneFailed,       // a leftover could not be deleted
+		podsNotMade,       // quota, Pod Security: the server's words
+		podsNotRunning,    // image pull, scheduling, crash loop: the kubelet's words
+		rollOutTimedOut,   // the deadline passed and no pod says why
+		rollOutUnfinished, // still under way
+	}
+	for _, check := range checks {
+		if v := check(o); v != nil {
+			v.message = clip(v.message)
+			return *v
+		}
+	}
+	if size(o.Memcached) == 0 {
+		return verdict{ready, cachev1alpha1.ReasonReady, "scaled to zero"}
+	}
+	return verdict{ready, cachev1alpha1.ReasonReady, "all pods are up to date and ready"}
+}
+
+func renderFailed(o Observation) *verdict {
+	if o.RenderErr == nil {
+		return nil
+	}
+	return &verdict{stalled, cachev1alpha1.ReasonRenderFailed, o.RenderErr.Error()}
+}
+
+func objectsRefused(o Observation) *verdict {
+	var messages []string
+	reason := ""
+	for _, result := range o.Results {
+		if result.Err == nil || !apply.IsTerminal(result.Err) {
+			continue
+		}
+		messages = append(messages, result.Err.Error())
+		var foreign *apply.ForeignError
+		if errors.As(result.Err, &foreign) {
+			reason = cachev1alpha1.ReasonForeignObject
+		} else if reason == "" {
+			reason = cachev1alpha1.ReasonInvalidObject
+		}
+	}
+	if len(messages) == 0 {
+		return nil
+	}
+	return &verdict{stalled, reason, strings.Join(messages, "; ")}
+}
+
+func objectsFailed(o Observation) *verdict {
+	var messages []string
+	for _, result := range o.Results {
+		if result.Action == apply.Failed {
+			messages = append(messages, result.Err.Error())
+		}
+	}
+	if len(messages) == 0 {
+		return nil
+	}
+	return &verdict{reconciling, cachev1alpha1.ReasonApplyFailed, strings.Join(messages, "; ")}
+}
+
+func objectsWaiting(o Observation) *verdict {
+	for _, result := range o.Results {
+		if result.Action == apply.Waiting {
+			return &verdict{reconciling, cachev1alpha1.ReasonWaitingForDeletion,
+				fmt.Sprintf("waiting for an earlier %s %s to be deleted", result.Object.GetKind(), result.Object.GetName())}
+		}
+	}
+	return nil
+}
+
+func pruneFailed(o Observation) *verdict {
+	if o.PruneErr == nil {
+		return nil
+	}
+	return &verdict{reconciling, cachev1alpha1.ReasonApplyFailed, o.PruneErr.Error()}
+}
+
+func podsNotMade(o Observation) *verdict {
+	if o.Deployment == nil {
+		return nil
+	}
+	for _, c := range o.Deployment.Status.Conditions {
+		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
+			return &verdict{reconciling, cmp.Or(c.Reason, "FailedCreate"), c.Message}
+		}
+	}
+	return nil
+}
+
+// podsNotRunning speaks of the first pod, by name, that says what stops it.
+func podsNotRunning(o Observation) *verdict {
+	var found *verdict
+	first := ""
+	for _, pod := range o.Pods {
+		if pod.DeletionTimestamp != nil || (found != nil && pod.Name > first) {
+			continue
+		}
+		if reason, message := podProblem(pod); reason != "" {
+			first = pod.Name
+			found = &verdict{reconciling, reason, fmt.Sprintf("pod %s: %s", pod.Name, message)}
+		}
+	}
+	if found != nil && timedOut(o) {
+		found.outcome = stalled
+	}
+	return found
+}
+
+func rollOutTimedOut(o Observation) *verdict {
+	if !timedOut(o) {
+		return nil
+	}
+	return &verdict{stalled, "ProgressDeadlineExceeded", "the roll-out has made no progress within its deadline: " + counts(o)}
+}
+
+func rollOutUnfinished(o Observation) *verdict {
+	d := o.Deployment
+	if d == nil {
+		return nil
+	}
+	want := size(o.Memcached)
+	if want == 0 {
+		// Nothing has to start: whether the Deployment's controller has looked yet
+		// makes no difference once no pod is left.
+		if d.Status.Replicas == 0 && len(nodes(o.Pods)) == 0 {
+			return nil
+		}
+		return &verdict{reconciling, cachev1alpha1.ReasonRollingOut, "scaling to zero"}
+	}
+	s := d.Status
+	if s.ObservedGeneration >= d.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want {
+		return nil
+	}
+	return &verdict{reconciling, cachev1alpha1.ReasonRollingOut, counts(o)}
+}
+
+func counts(o Observation) string {
+	s := o.Deployment.Status
+	return fmt.Sprintf("%d of %d pods are ready, %d up to date", s.ReadyReplicas, size(o.Memcached), s.UpdatedReplicas)
+}
+
+func timedOut(o Observation) bool {
+	return o.Deployment != nil && o.Deployment.Status.ObservedGeneration >= o.Deployment.Generation &&
+		slices.ContainsFunc(o.Deployment.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+			return c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
+		})
+}
+
+// podProblem says, in the kubelet's or the scheduler's words, what stops pod; the
+// empty reason says that nothing does.
+func podProblem(pod corev1.Pod) (reason, message string) {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return cmp.Or(c.Reason, corev1.PodReasonUnschedulable), c.Message
+		}
+	}
+	for _, container := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		waiting := container.State.Waiting
+		if waiting == nil || waiting.Reason == "" || waiting.Reason == "ContainerCreating" || waiting.Reason == "PodInitializing" {
+			continue
+		}
+		message := cmp.Or(waiting.Message, waiting.Reason)
+		if last := container.LastTerminationState.Terminated; last != nil {
+			message += fmt.Sprintf(" (last exit: %s, code %d)", cmp.Or(last.Reason, "Error"), last.ExitCode)
+		}
+		return waiting.Reason, message
+	}
+	return "", ""
+}
+
+// clip shortens a message at a character's border.
+func clip(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	message = message[:maxMessage-len("…")]
+	for !utf8.ValidString(message) {
+		message = message[:len(message)-1]
+	}
+	return message + "…"
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controlplane gives tests a real Kubernetes control plane on loopback: the
+// one that hack/cluster builds and runs. It lives as long as the test process, and
+// goes with it however that ends.
+package controlplane
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
+// OperatorNamespace and OperatorServiceAccount are the operator's identity in a
+// control plane that InstallOperatorRole prepared.
+const (
+	OperatorNamespace      = "memcached-operator-system"
+	OperatorServiceAccount = "memcached-operator-controller-manager"
+)
+
+// ControlPlane is a running control plane.
+type ControlPlane struct {
+	// Config is the administrator's.
+	Config *rest.Config
+	// Kubeconfig is the path of a file with the same.
+	Kubeconfig string
+	// Client is the administrator's; it knows the built-in kinds and Memcached.
+	Client client.Client
+
+	command *exec.Cmd
+	stdin   io.Closer
+}
+
+// Root is the root of the repository.
+func Root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..")
+}
+
+// Start starts a control plane with the CRD installed; arguments go to `cluster
+// serve`, such as --without-controllers. Stop it when done.
+func Start(ctx context.Context, arguments ...string) (*ControlPlane, error) {
+	program := filepath.Join(Root(), "bin", "cluster")
+	if _, err := os.Stat(program); err != nil {
+		return nil, fmt.Errorf("the tests need a control plane: run `make kube` first, or the tests by `make test`: %w", err)
+	}
+	command := exec.Command(program, append([]string{"serve", "--until-stdin-closes"}, arguments...)...)
+	command.Stderr = os.Stderr
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("starting the control plane: %w", err)
+	}
+	c := &ControlPlane{command: command, stdin: stdin}
+	var ready struct {
+		Kubeconfig string `json:"kubeconfig"`
+	}
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &ready)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the control plane did not become ready: %w", err), c.Stop())
+	}
+	c.Kubeconfig = ready.Kubeconfig
+	if err := c.connect(ctx); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+func (c *ControlPlane) connect(ctx context.Context) error {
+	var err error
+	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
+		return err
+	}
+	c.Config.QPS = -1
+	scheme := apiruntime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cachev1alpha1.AddToScheme(scheme)); err != nil {
+		return err
+	}
+	if c.Client, err = client.New(c.Config, client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	if err := c.ApplyFile(ctx, "config/crd/bases/cache.example.com_memcacheds.yaml"); err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		return c.Client.List(ctx, &cachev1alpha1.MemcachedList{}) == nil, nil
+	})
+}
+
+// Stop stops everything and removes all files.
+func (c *ControlPlane) Stop() error {
+	closeErr := c.stdin.Close()
+	if err := c.command.Wait(); err != nil {
+		return fmt.Errorf("stopping the control plane: %w", err)
+	}
+	return closeErr
+}
+
+// ApplyFile applies the first object of a YAML file of the repository.
+func (c *ControlPlane) ApplyFile(ctx context.Context, name string) error {
+	content, err := os.ReadFile(filepath.Join(Root(), name))
+	if err != nil {
+		return err
+	}
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(content, &object.Object); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return c.Apply(ctx, object)
+}
+
+// Apply applies object as the administrator.
+func (c *ControlPlane) Apply(ctx context.Context, object *unstructured.Unstructured) error {
+	return c.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("test"), client.ForceOwnership)
+}
+
+// OperatorConfig prepares the operator's service account with the generated roles,
+// bound in the whole cluster, and returns its configuration: tests run the operator
+// with what it is granted and no more.
+func (c *ControlPlane) OperatorConfig(ctx context.Context) (*rest.Config, error) {
+	for _, file := range []string{"config/rbac/role.yaml", "config/rbac/templates_role.yaml"} {
+		if err := c.ApplyFile(ctx, file); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.Apply(ctx, object("v1", "Namespace", "", OperatorNamespace, nil)); err != nil {
+		return nil, err
+	}
+	if err := c.Apply(ctx, object("v1", "ServiceAccount", OperatorNamespace, OperatorServiceAccount, nil)); err != nil {
+		return nil, err
+	}
+	for _, role := range []string{"manager-role", "manager-templates-role"} {
+		binding := object("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", role, map[string]any{
+			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+			"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": OperatorNamespace, "name": OperatorServiceAccount}},
+		})
+		if err := c.Apply(ctx, binding); err != nil {
+			return nil, err
+		}
+	}
+	return c.ServiceAccountConfig(ctx, OperatorNamespace, OperatorServiceAccount)
+}
+
+// ServiceAccountConfig returns a configuration with a token of that service account.
+func (c *ControlPlane) ServiceAccountConfig(ctx context.Context, namespace, name string) (*rest.Config, error) {
+	clients, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		return nil, err
+	}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(24 * 3600))}}
+	token, err := clients.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("requesting a token for %s: %w", types.NamespacedName{Namespace: namespace, Name: name}, err)
+	}
+	config := rest.AnonymousClientConfig(c.Config)
+	config.BearerToken = token.Status.Token
+	config.QPS = -1
+	return config, nil
+}
+
+func object(apiVersion, kind, namespace, name string, fields map[string]any) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	for key, value := range fields {
+		u.Object[key] = value
+	}
+	u.SetAPIVersion(apiVersion)
+	u.SetKind(kind)
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	return u
+}
