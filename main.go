@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -58,7 +59,6 @@ func run(ctx context.Context, args []string) error {
 	raw := ctrlzap.NewRaw(ctrlzap.UseFlagOptions(&o.zap))
 	defer raw.Sync() //nolint:errcheck // standard error cannot always be synced, and nothing is lost
 	logger := zapr.NewLogger(raw)
-	ctrl.SetLogger(logger)
 	klog.SetLogger(logger.WithName("client-go"))
 	logger.Info("starting", "version", version)
 
@@ -66,14 +66,11 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := ctrl.GetConfig()
+	cfg, err := connect()
 	if err != nil {
-		return fmt.Errorf("no way to an API server: %w", err)
+		return err
 	}
-	// The server's priority and fairness limits us; a second limit here would only
-	// slow down a start.
-	cfg.QPS = -1
-	cfg.UserAgent = "memcached-operator/" + version
+	ctrl.SetLogger(logger)
 	mgr, err := newManager(ctx, cfg, renderer, o)
 	if err != nil {
 		return err
@@ -95,6 +92,24 @@ func newRenderer(o *options) (*render.Renderer, error) {
 	return render.New(tree, render.Defaults{Image: o.memcachedImage})
 }
 
+// connect finds the API server: by --kubeconfig, KUBECONFIG, the pod that the operator
+// runs in, or ~/.kube/config. It is called before controller-runtime has a logger,
+// since that would log an error of its own beside the one that is returned.
+func connect() (*rest.Config, error) {
+	cfg, err := ctrl.GetConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, errors.New("no API server is known: use --kubeconfig, let KUBECONFIG name a file that exists, or run in a cluster")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	// The server's priority and fairness limits us; a second limit here would only
+	// slow down a start.
+	cfg.QPS = -1
+	cfg.UserAgent = "memcached-operator/" + version
+	return cfg, nil
+}
+
 // newManager checks that the API server is fit for the templates and sets everything
 // up to start.
 func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer, o *options) (ctrl.Manager, error) {
@@ -102,7 +117,7 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cachev1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
-	kinds, types, err := preflight.Check(ctx, cfg, scheme, renderer.Kinds(), o.watchNamespaces)
+	kinds, types, err := preflight.Check(ctx, cfg, scheme, renderer, o.watchNamespaces)
 	if err != nil {
 		return nil, err
 	}

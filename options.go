@@ -3,11 +3,15 @@
 package main
 
 import (
+	"cmp"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -38,7 +42,7 @@ type options struct {
 
 // parse reads flags from args and the environment through getenv. The error is one
 // line that names the flag; flag.ErrHelp says that usage was asked for and printed.
-func parse(args []string, getenv func(string) string, usage *os.File) (*options, error) {
+func parse(args []string, getenv func(string) string, usage io.Writer) (*options, error) {
 	o := &options{zap: ctrlzap.Options{
 		TimeEncoder: zapcore.RFC3339NanoTimeEncoder,
 		// A stack trace under every failed write would bury the line that matters.
@@ -85,32 +89,86 @@ func parse(args []string, getenv func(string) string, usage *os.File) (*options,
 	slices.Sort(o.watchNamespaces)
 	o.watchNamespaces = slices.Compact(o.watchNamespaces)
 	o.memcachedImage = getenv("RELATED_IMAGE_MEMCACHED")
-	return o, o.validate()
+	inCluster := getenv("KUBERNETES_SERVICE_HOST") != ""
+	return o, cmp.Or(o.validate(), o.validateMetrics(), o.validateLeaderElection(inCluster), o.validateManifestsDir())
 }
 
 func (o *options) validate() error {
 	for _, namespace := range o.watchNamespaces {
-		if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
-			return fmt.Errorf("--watch-namespaces: %q is not a namespace: %s", namespace, strings.Join(problems, "; "))
+		if err := validateNamespace("--watch-namespaces", namespace); err != nil {
+			return err
 		}
 	}
 	if o.concurrency < 1 || o.concurrency > 256 {
 		return fmt.Errorf("--max-concurrent-reconciles: %d is not between 1 and 256", o.concurrency)
 	}
-	if o.metricsCertPath != "" && !o.metricsSecure {
-		return errors.New("--metrics-cert-path has no use with --metrics-secure=false; leave one of them out")
-	}
-	if o.manifestsDir != "" {
-		info, err := os.Stat(o.manifestsDir)
-		if err != nil {
-			return fmt.Errorf("--manifests-dir: %w", err)
-		}
-		if !info.IsDir() {
-			return fmt.Errorf("--manifests-dir: %s is not a directory", o.manifestsDir)
-		}
-	}
 	if strings.ContainsAny(o.memcachedImage, " \t\n") {
 		return fmt.Errorf("RELATED_IMAGE_MEMCACHED: %q is not an image reference", o.memcachedImage)
+	}
+	return validateAddress("--health-probe-bind-address", o.healthProbeAddress)
+}
+
+func (o *options) validateMetrics() error {
+	if err := validateAddress("--metrics-bind-address", o.metricsAddress); err != nil {
+		return err
+	}
+	if o.metricsCertPath == "" {
+		return nil
+	}
+	if !o.metricsSecure {
+		return errors.New("--metrics-cert-path has no use with --metrics-secure=false; leave one of them out")
+	}
+	// The metrics server would make a certificate of its own in the place of a
+	// missing one, which no client trusts.
+	_, err := tls.LoadX509KeyPair(filepath.Join(o.metricsCertPath, o.metricsCertName), filepath.Join(o.metricsCertPath, o.metricsCertKey))
+	if err != nil {
+		return fmt.Errorf("--metrics-cert-path: %w", err)
+	}
+	return nil
+}
+
+func (o *options) validateLeaderElection(inCluster bool) error {
+	switch {
+	case o.leaderElectionNS != "":
+		return validateNamespace("--leader-elect-namespace", o.leaderElectionNS)
+	case o.leaderElect && !inCluster:
+		return errors.New("--leader-elect: outside a cluster --leader-elect-namespace has to say where the lease is")
+	}
+	return nil
+}
+
+func (o *options) validateManifestsDir() error {
+	if o.manifestsDir == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(o.manifestsDir)
+	if err != nil {
+		return fmt.Errorf("--manifests-dir: %w", err)
+	}
+	if !slices.ContainsFunc(entries, func(entry os.DirEntry) bool { return slices.Contains([]string{"base", "components"}, entry.Name()) }) {
+		return fmt.Errorf("--manifests-dir: %s holds neither base nor components, so it would change nothing", o.manifestsDir)
+	}
+	return nil
+}
+
+func validateNamespace(flag, namespace string) error {
+	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
+		return fmt.Errorf("%s: %q is not a namespace: %s", flag, namespace, strings.Join(problems, "; "))
+	}
+	return nil
+}
+
+// validateAddress passes host:port, where the host may be missing, and 0.
+func validateAddress(flag, address string) error {
+	if address == "0" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %q is neither [host]:port nor 0: %w", flag, address, err)
 	}
 	return nil
 }

@@ -6,31 +6,33 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MemcachedSpec is what a user asks for. Every field but the spec itself is
-// optional; a field that is left out has the default that its text names.
+// MemcachedSpec is what a user asks for. Every field is optional; the text of
+// a field names its default.
 type MemcachedSpec struct {
-	// size is how many memcached pods run. 0 keeps the objects and runs no pod.
-	// It is the replica count of the scale subresource, so `kubectl scale` and
-	// a HorizontalPodAutoscaler work on the Memcached itself.
+	// size is how many memcached pods run, 0 or more. 0 keeps the objects and
+	// runs no pod. It is the replica count of the scale subresource, so
+	// `kubectl scale` and a HorizontalPodAutoscaler work on the Memcached
+	// itself. Defaults to 1.
 	//
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=0
 	Size *int32 `json:"size,omitempty"`
 
-	// image is the memcached image to run, such as memcached:1.6.45-alpine or
-	// registry.example.com/memcached@sha256:… When left out, it is the one that the
-	// operator was started with (RELATED_IMAGE_MEMCACHED), else the one in its
-	// templates.
+	// image is the memcached image to run, by tag or by digest, such as
+	// memcached:1.6.45-alpine or registry.example.com/memcached@sha256:<digest>;
+	// at most 512 characters. Defaults to the image that the operator was
+	// started with (RELATED_IMAGE_MEMCACHED), else to the one in its templates.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9][-a-zA-Z0-9._:/@]*$')",message="image must be an image reference without spaces, such as memcached:1.6.45-alpine or registry.example.com/memcached@sha256:<digest>"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?|\\\\[[a-fA-F0-9:]+\\\\])(:[0-9]+)?/)?[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*(/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)*(:[a-zA-Z0-9_][-a-zA-Z0-9_.]{0,127})?(@[a-zA-Z][a-zA-Z0-9]*([-_+.][a-zA-Z][a-zA-Z0-9]*)*:[a-fA-F0-9]{32,})?$')",message="image must be [registry[:port]/]name[:tag][@digest] without spaces, such as memcached:1.6.45-alpine or registry.example.com/memcached@sha256:<64 hexadecimal digits>"
 	Image *string `json:"image,omitempty"`
 
 	// containerPort is the TCP port on which memcached listens, in the pods and
-	// through the Service.
+	// through the Service: 1024 to 65535, since memcached does not run as root.
+	// Defaults to 11211.
 	//
 	// +optional
 	// +default=11211
@@ -38,9 +40,9 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:Maximum=65535
 	ContainerPort *int32 `json:"containerPort,omitempty"`
 
-	// podMetadata holds labels and annotations to add to the memcached pods, for
-	// tools that read them there (cost allocation, log routing, service meshes).
-	// A change of it rolls the pods.
+	// podMetadata holds labels and annotations to add to the memcached pods,
+	// for tools that read them there (cost allocation, log routing, service
+	// meshes). A change of it rolls the pods. Defaults to none.
 	//
 	// +optional
 	PodMetadata *PodMetadata `json:"podMetadata,omitempty"`
@@ -48,8 +50,9 @@ type MemcachedSpec struct {
 
 // PodMetadata is the part of the pods' metadata that a user may add to.
 type PodMetadata struct {
-	// labels are added to the pods. The operator's own labels (app, memcached_cr
-	// and app.kubernetes.io/…) are reserved, since selectors rest on them.
+	// labels are added to the pods, at most 32. The operator's own labels (app,
+	// memcached_cr and app.kubernetes.io/…) are reserved, since selectors rest
+	// on them.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
@@ -58,7 +61,8 @@ type PodMetadata struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !format.labelValue().validate(self[key]).hasValue())",message="each label value must have at most 63 characters: letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
 	Labels map[string]LabelValue `json:"labels,omitempty"`
 
-	// annotations are added to the pods.
+	// annotations are added to the pods, at most 32 of at most 4096 characters
+	// each.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
@@ -113,19 +117,19 @@ type MemcachedStatus struct {
 	// +optional
 	Image string `json:"image,omitempty"`
 
-	// observedGeneration is the metadata.generation of the spec that this status
-	// speaks of. It says that the spec was seen, not that it was reached: Ready
-	// says that.
+	// observedGeneration is the metadata.generation of the spec that this
+	// status speaks of. It says that the spec was seen, not that it was
+	// reached: Ready says that.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are the state in words. Ready is always present: True when every
-	// object is as the templates say and all pods are up to date and ready.
-	// Available is True while enough pods answer. Reconciling and Stalled are
-	// present only while they are true: Reconciling while the operator or the
-	// cluster is still at work, Stalled when somebody has to change something
-	// first; their messages say what.
+	// conditions are the state in words. Ready is always present: True when
+	// every object is as the templates say and all pods are up to date and
+	// ready. Available is True while enough pods answer. Reconciling and
+	// Stalled are present only while they are true: Reconciling while the
+	// operator or the cluster is still at work, Stalled when somebody has to
+	// change something first; their messages say what.
 	//
 	// +optional
 	// +listType=map
@@ -133,8 +137,9 @@ type MemcachedStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Memcached is a set of memcached pods behind one headless Service. The operator
-// renders its templates for it, applies what comes out, and reports here.
+// Memcached is a set of memcached pods behind one headless Service. The
+// operator renders its templates for it, applies what comes out, and reports
+// here.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=memcacheds,singular=memcached,scope=Namespaced,shortName=mc,categories=all
@@ -146,8 +151,8 @@ type MemcachedStatus struct {
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Image",type=string,JSONPath=`.status.image`,priority=1,description="image asked for"
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`,priority=1,description="where clients connect"
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52",message="metadata.name must have at most 52 characters: the names of the pods are made from it"
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must begin with a letter and hold only lower-case letters, digits and '-': it also names a Service"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52",fieldPath=".metadata",message="metadata.name must have at most 52 characters: the names of the pods are made from it"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",fieldPath=".metadata",message="metadata.name must begin with a letter and hold only lower-case letters, digits and '-': it also names a Service"
 type Memcached struct {
 	metav1.TypeMeta `json:",inline"`
 

@@ -23,12 +23,14 @@ import (
 // start is an error, not a wait.
 const timeout = 15 * time.Second
 
-// Check asks the API server of cfg whether the operator can work with objects of
-// kinds in namespaces (none means all). It returns kinds with those of leftovers
-// added, and the schema of each.
-func Check(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, kinds []schema.GroupVersionKind, namespaces []string) ([]schema.GroupVersionKind, managedfields.TypeConverter, error) {
+// Check asks the API server of cfg whether the operator can work with the objects of
+// templates in namespaces (none means all). It returns the kinds of templates and
+// those of leftovers, and the schema of each.
+func Check(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, templates *render.Renderer, namespaces []string) ([]schema.GroupVersionKind, managedfields.TypeConverter, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = timeout
+	// Looking for leftovers touches deprecated resources too; that is not news.
+	cfg.WarningHandler = rest.NoWarnings{}
 	httpClient, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, nil, fmt.Errorf("no way to an API server: %w", err)
@@ -48,7 +50,8 @@ func Check(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, kinds 
 	if err := Installed(mapper); err != nil {
 		return nil, nil, err
 	}
-	resources, err := Served(mapper, kinds)
+	kinds := templates.Kinds()
+	resources, err := Served(mapper, kinds, templates.Source)
 	if err != nil {
 		return nil, nil, err
 	}

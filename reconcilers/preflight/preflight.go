@@ -25,19 +25,20 @@ import (
 var Verbs = []string{"get", "list", "watch", "create", "patch", "delete"}
 
 // Served returns the resource of each of kinds. A kind that the server does not
-// serve, or that is cluster-scoped, is an error.
-func Served(mapper meta.RESTMapper, kinds []schema.GroupVersionKind) ([]schema.GroupVersionResource, error) {
+// serve, or that is cluster-scoped, is an error, which names the file that source
+// gives for it.
+func Served(mapper meta.RESTMapper, kinds []schema.GroupVersionKind, source func(schema.GroupVersionKind) string) ([]schema.GroupVersionResource, error) {
 	var resources []schema.GroupVersionResource
 	for _, kind := range kinds {
 		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		if meta.IsNoMatchError(err) {
-			return nil, fmt.Errorf("the templates hold a %s of %s, which this API server does not serve: install its CustomResourceDefinition, or remove the object from the templates", kind.Kind, kind.GroupVersion())
+			return nil, fmt.Errorf("templates: %s: this API server does not serve kind %s of %s: install its CustomResourceDefinition, or take the object out of the templates", source(kind), kind.Kind, kind.GroupVersion())
 		}
 		if err != nil {
 			return nil, fmt.Errorf("asking the API server for kind %s: %w", kind.Kind, err)
 		}
 		if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
-			return nil, fmt.Errorf("the templates hold a %s, which is cluster-scoped: a Memcached can own namespaced objects only; remove it from the templates", kind.Kind)
+			return nil, fmt.Errorf("templates: %s: kind %s is cluster-scoped, and a Memcached can own namespaced objects only: take the object out of the templates", source(kind), kind.Kind)
 		}
 		resources = append(resources, mapping.Resource)
 	}
@@ -64,6 +65,8 @@ func Permitted(ctx context.Context, reviews authorizationclient.SelfSubjectAcces
 	needs := []need{
 		{cachev1alpha1.SchemeGroupVersion.Group, "memcacheds", "", []string{"list", "watch"}},
 		{cachev1alpha1.SchemeGroupVersion.Group, "memcacheds", "status", []string{"patch"}},
+		// For blockOwnerDeletion in owner references.
+		{cachev1alpha1.SchemeGroupVersion.Group, "memcacheds", "finalizers", []string{"update"}},
 		{"", "pods", "", []string{"list", "watch"}},
 	}
 	for _, resource := range resources {

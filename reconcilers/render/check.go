@@ -102,7 +102,7 @@ func (r *Renderer) try(components []string, mc *cachev1alpha1.Memcached, in inpu
 	if err != nil {
 		return nil, describe(components, err)
 	}
-	if err := p.checkSources(in, c); err != nil {
+	if err := r.checkSources(p, in, c); err != nil {
 		return nil, describe(components, err)
 	}
 	raw, err := p.objects(in)
@@ -130,7 +130,7 @@ func describe(components []string, err error) error {
 
 // checkSources checks the templates before anything is filled in, with kustomize
 // saying which file each came from.
-func (p *plan) checkSources(in input, c checker) error {
+func (r *Renderer) checkSources(p *plan, in input, c checker) error {
 	held, err := p.tree.withoutReplacements()
 	if err != nil {
 		return err
@@ -154,6 +154,9 @@ func (p *plan) checkSources(in input, c checker) error {
 		object := &unstructured.Unstructured{Object: objects[0]}
 		if err := c.checkTemplate(object); err != nil {
 			return fmt.Errorf("%s: %s %s: %w", file, object.GetKind(), object.GetName(), err)
+		}
+		if kind := object.GroupVersionKind(); r.sources[kind] == "" {
+			r.sources[kind] = file
 		}
 	}
 	return nil

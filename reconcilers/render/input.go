@@ -3,12 +3,12 @@
 package render
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
-	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
@@ -114,7 +114,11 @@ func present(m map[string]any, dotted string) bool {
 func (in input) nodes() ([]*kyaml.RNode, error) {
 	var nodes []*kyaml.RNode
 	for _, resource := range []map[string]any{in.memcached, in.values} {
-		node, err := kyaml.FromMap(resource)
+		content, err := encode(resource)
+		if err != nil {
+			return nil, err
+		}
+		node, err := kyaml.Parse(string(content))
 		if err != nil {
 			return nil, fmt.Errorf("converting %v: %w", resource["kind"], err)
 		}
@@ -132,13 +136,33 @@ func (in input) place(tree Tree, local bool) error {
 			metadata := resource["metadata"].(map[string]any)
 			metadata["annotations"] = map[string]any{localConfigAnnotation: "true"}
 		}
-		content, err := yaml.Marshal(resource)
+		content, err := encode(resource)
 		if err != nil {
-			return fmt.Errorf("converting %v: %w", resource["kind"], err)
+			return err
 		}
 		tree[name] = content
 	}
 	return nil
+}
+
+// encode writes a resource as YAML on one line, every string in double quotes and
+// every character but ASCII escaped: so that each comes out as it went in. Other
+// forms of YAML fold line breaks such as U+0085 and refuse control characters, and
+// annotations may hold both.
+func encode(resource map[string]any) ([]byte, error) {
+	asJSON, err := json.Marshal(resource)
+	if err != nil {
+		return nil, fmt.Errorf("converting %v: %w", resource["kind"], err)
+	}
+	content := make([]byte, 0, len(asJSON))
+	for _, r := range string(asJSON) {
+		if r < 0x7f {
+			content = append(content, byte(r))
+			continue
+		}
+		content = fmt.Appendf(content, `\U%08x`, r)
+	}
+	return content, nil
 }
 
 // perturbed is the same input with every value another one: what a plan must

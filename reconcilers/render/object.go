@@ -15,6 +15,7 @@ import (
 func toObjects(nodes []*kyaml.RNode) ([]map[string]any, error) {
 	objects := make([]map[string]any, 0, len(nodes))
 	for _, node := range nodes {
+		typeStrings(node.YNode(), "")
 		object, err := node.Map()
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", node.GetKind(), node.GetName(), err)
@@ -25,6 +26,30 @@ func toObjects(nodes []*kyaml.RNode) ([]map[string]any, error) {
 		objects = append(objects, object)
 	}
 	return objects, nil
+}
+
+// typeStrings marks labels and annotations as the strings they are: one that a
+// replacement creates has no type, and a Memcached may be called true.
+func typeStrings(node *kyaml.Node, parent string) {
+	if node == nil {
+		return
+	}
+	if node.Kind != kyaml.MappingNode {
+		for _, child := range node.Content {
+			typeStrings(child, "")
+		}
+		return
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i].Value, node.Content[i+1]
+		isStrings := parent == "metadata" && (key == "labels" || key == "annotations")
+		for j := 1; isStrings && j < len(value.Content); j += 2 {
+			if item := value.Content[j]; item.Kind == kyaml.ScalarNode && item.Tag != kyaml.NodeTagNull {
+				item.Tag = kyaml.NodeTagString
+			}
+		}
+		typeStrings(value, key)
+	}
 }
 
 func normalize(value any) (any, error) {

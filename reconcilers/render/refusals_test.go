@@ -101,9 +101,9 @@ func TestNewRefusesMistakesInObjects(t *testing.T) {
 			inFile(t, deploymentFile, "minReadySeconds: 5", "minReadySeconds: five"),
 			[]string{deploymentFile, ".spec.minReadySeconds", "numeric"},
 		},
-		"an annotation that is a date and not a string": {
-			inFile(t, serviceFile, afterName, afterName+"  annotations: {since: 2026-01-01}\n"),
-			[]string{serviceFile, "annotations: since", "quoted string"},
+		"a date where a string belongs": {
+			listed(t, "more.yaml", edits{"base/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {since: 2026-01-01}\n"}),
+			[]string{"base/more.yaml", "data: since", "quoted string"},
 		},
 		"a namespace": {
 			inFile(t, serviceFile, afterName, afterName+"  namespace: default\n"),

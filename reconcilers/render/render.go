@@ -34,6 +34,7 @@ type Renderer struct {
 	tree     Tree
 	defaults Defaults
 	kinds    []schema.GroupVersionKind
+	sources  map[schema.GroupVersionKind]string
 
 	mu    sync.Mutex
 	plans map[string]*planOnce
@@ -48,7 +49,12 @@ type planOnce struct {
 // New checks tree, every component of it alone and all together, with the example
 // that it holds. The error names the file and the field.
 func New(tree Tree, defaults Defaults) (*Renderer, error) {
-	r := &Renderer{tree: tree, defaults: defaults, plans: map[string]*planOnce{}}
+	r := &Renderer{
+		tree:     tree,
+		defaults: defaults,
+		sources:  map[schema.GroupVersionKind]string{},
+		plans:    map[string]*planOnce{},
+	}
 	kinds, err := r.check()
 	if err != nil {
 		return nil, fmt.Errorf("templates: %w", err)
@@ -60,6 +66,11 @@ func New(tree Tree, defaults Defaults) (*Renderer, error) {
 // Kinds are the kinds of all objects that the templates can make, sorted.
 func (r *Renderer) Kinds() []schema.GroupVersionKind {
 	return slices.Clone(r.kinds)
+}
+
+// Source is the file that holds the first object of kind, one of Kinds.
+func (r *Renderer) Source(kind schema.GroupVersionKind) string {
+	return r.sources[kind]
 }
 
 // Render returns the objects that should exist for mc, in the order in which to

@@ -30,13 +30,15 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
 // OperatorNamespace and OperatorServiceAccount are the operator's identity in a
-// control plane that InstallOperatorRole prepared.
+// control plane that OperatorConfig prepared.
 const (
 	OperatorNamespace      = "memcached-operator-system"
 	OperatorServiceAccount = "memcached-operator-controller-manager"
@@ -147,27 +149,27 @@ func (c *ControlPlane) Apply(ctx context.Context, object *unstructured.Unstructu
 	return c.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("test"), client.ForceOwnership)
 }
 
-// OperatorConfig prepares the operator's service account with the generated roles,
-// bound in the whole cluster, and returns its configuration: tests run the operator
+// OperatorConfig creates the operator's namespace, service account and roles as
+// `make deploy` does, and returns the account's configuration: tests run the operator
 // with what it is granted and no more.
 func (c *ControlPlane) OperatorConfig(ctx context.Context) (*rest.Config, error) {
-	for _, file := range []string{"config/rbac/role.yaml", "config/rbac/templates_role.yaml"} {
-		if err := c.ApplyFile(ctx, file); err != nil {
+	directory := filepath.Join(Root(), "hack", "operator-identity")
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionLegacy // namespaces first, as the command does
+	built, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), directory)
+	if err != nil {
+		return nil, err
+	}
+	for _, resource := range built.Resources() {
+		content, err := resource.AsYAML()
+		if err != nil {
 			return nil, err
 		}
-	}
-	if err := c.Apply(ctx, object("v1", "Namespace", "", OperatorNamespace, nil)); err != nil {
-		return nil, err
-	}
-	if err := c.Apply(ctx, object("v1", "ServiceAccount", OperatorNamespace, OperatorServiceAccount, nil)); err != nil {
-		return nil, err
-	}
-	for _, role := range []string{"manager-role", "manager-templates-role"} {
-		binding := object("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", role, map[string]any{
-			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-			"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": OperatorNamespace, "name": OperatorServiceAccount}},
-		})
-		if err := c.Apply(ctx, binding); err != nil {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(content, &object.Object); err != nil {
+			return nil, err
+		}
+		if err := c.Apply(ctx, object); err != nil {
 			return nil, err
 		}
 	}
@@ -189,16 +191,4 @@ func (c *ControlPlane) ServiceAccountConfig(ctx context.Context, namespace, name
 	config.BearerToken = token.Status.Token
 	config.QPS = -1
 	return config, nil
-}
-
-func object(apiVersion, kind, namespace, name string, fields map[string]any) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{Object: map[string]any{}}
-	for key, value := range fields {
-		u.Object[key] = value
-	}
-	u.SetAPIVersion(apiVersion)
-	u.SetKind(kind)
-	u.SetNamespace(namespace)
-	u.SetName(name)
-	return u
 }

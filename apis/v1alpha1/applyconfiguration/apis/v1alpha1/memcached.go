@@ -16,8 +16,9 @@ import (
 // MemcachedApplyConfiguration represents a declarative configuration of the Memcached type for use
 // with apply.
 //
-// Memcached is a set of memcached pods behind one headless Service. The operator
-// renders its templates for it, applies what comes out, and reports here.
+// Memcached is a set of memcached pods behind one headless Service. The
+// operator renders its templates for it, applies what comes out, and reports
+// here.
 type MemcachedApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`

@@ -7,24 +7,26 @@ package v1alpha1
 // MemcachedSpecApplyConfiguration represents a declarative configuration of the MemcachedSpec type for use
 // with apply.
 //
-// MemcachedSpec is what a user asks for. Every field but the spec itself is
-// optional; a field that is left out has the default that its text names.
+// MemcachedSpec is what a user asks for. Every field is optional; the text of
+// a field names its default.
 type MemcachedSpecApplyConfiguration struct {
-	// size is how many memcached pods run. 0 keeps the objects and runs no pod.
-	// It is the replica count of the scale subresource, so `kubectl scale` and
-	// a HorizontalPodAutoscaler work on the Memcached itself.
+	// size is how many memcached pods run, 0 or more. 0 keeps the objects and
+	// runs no pod. It is the replica count of the scale subresource, so
+	// `kubectl scale` and a HorizontalPodAutoscaler work on the Memcached
+	// itself. Defaults to 1.
 	Size *int32 `json:"size,omitempty"`
-	// image is the memcached image to run, such as memcached:1.6.45-alpine or
-	// registry.example.com/memcached@sha256:… When left out, it is the one that the
-	// operator was started with (RELATED_IMAGE_MEMCACHED), else the one in its
-	// templates.
+	// image is the memcached image to run, by tag or by digest, such as
+	// memcached:1.6.45-alpine or registry.example.com/memcached@sha256:<digest>;
+	// at most 512 characters. Defaults to the image that the operator was
+	// started with (RELATED_IMAGE_MEMCACHED), else to the one in its templates.
 	Image *string `json:"image,omitempty"`
 	// containerPort is the TCP port on which memcached listens, in the pods and
-	// through the Service.
+	// through the Service: 1024 to 65535, since memcached does not run as root.
+	// Defaults to 11211.
 	ContainerPort *int32 `json:"containerPort,omitempty"`
-	// podMetadata holds labels and annotations to add to the memcached pods, for
-	// tools that read them there (cost allocation, log routing, service meshes).
-	// A change of it rolls the pods.
+	// podMetadata holds labels and annotations to add to the memcached pods,
+	// for tools that read them there (cost allocation, log routing, service
+	// meshes). A change of it rolls the pods. Defaults to none.
 	PodMetadata *PodMetadataApplyConfiguration `json:"podMetadata,omitempty"`
 }
 

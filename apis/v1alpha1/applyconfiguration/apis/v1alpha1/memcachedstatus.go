@@ -31,16 +31,16 @@ type MemcachedStatusApplyConfiguration struct {
 	Endpoint *string `json:"endpoint,omitempty"`
 	// image is the memcached image that the Deployment is asked to run.
 	Image *string `json:"image,omitempty"`
-	// observedGeneration is the metadata.generation of the spec that this status
-	// speaks of. It says that the spec was seen, not that it was reached: Ready
-	// says that.
+	// observedGeneration is the metadata.generation of the spec that this
+	// status speaks of. It says that the spec was seen, not that it was
+	// reached: Ready says that.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// conditions are the state in words. Ready is always present: True when every
-	// object is as the templates say and all pods are up to date and ready.
-	// Available is True while enough pods answer. Reconciling and Stalled are
-	// present only while they are true: Reconciling while the operator or the
-	// cluster is still at work, Stalled when somebody has to change something
-	// first; their messages say what.
+	// conditions are the state in words. Ready is always present: True when
+	// every object is as the templates say and all pods are up to date and
+	// ready. Available is True while enough pods answer. Reconciling and
+	// Stalled are present only while they are true: Reconciling while the
+	// operator or the cluster is still at work, Stalled when somebody has to
+	// change something first; their messages say what.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

@@ -13,10 +13,12 @@ import (
 //
 // PodMetadata is the part of the pods' metadata that a user may add to.
 type PodMetadataApplyConfiguration struct {
-	// labels are added to the pods. The operator's own labels (app, memcached_cr
-	// and app.kubernetes.io/…) are reserved, since selectors rest on them.
+	// labels are added to the pods, at most 32. The operator's own labels (app,
+	// memcached_cr and app.kubernetes.io/…) are reserved, since selectors rest
+	// on them.
 	Labels map[string]apisv1alpha1.LabelValue `json:"labels,omitempty"`
-	// annotations are added to the pods.
+	// annotations are added to the pods, at most 32 of at most 4096 characters
+	// each.
 	Annotations map[string]apisv1alpha1.AnnotationValue `json:"annotations,omitempty"`
 }
 

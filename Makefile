@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make` alone prints what there is to make.
+
+VERSION ?= 0.0.1
+IMG ?= memcached-operator:$(VERSION)
+
+# Everything that is built goes to bin/; nothing is installed into the machine.
+BIN := $(CURDIR)/bin
+export PATH := $(BIN):$(BIN)/kube:$(PATH)
+export CGO_ENABLED ?= 0
+
+KUBERNETES_VERSION := $(shell sed -n 's|^\tk8s.io/kubernetes v||p' hack/cluster/go.mod)
+KUBE_PROGRAMS := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok
+KUBE_LDFLAGS := -s -w \
+	-X k8s.io/component-base/version.gitVersion=v$(KUBERNETES_VERSION) \
+	-X k8s.io/component-base/version.gitMajor=$(word 1,$(subst ., ,$(KUBERNETES_VERSION))) \
+	-X k8s.io/component-base/version.gitMinor=$(word 2,$(subst ., ,$(KUBERNETES_VERSION)))
+
+# The local control plane's files, and the cluster that install, deploy and run mean.
+export CLUSTER_DIR ?= $(CURDIR)/.cluster
+KUBECONFIG ?= $(CLUSTER_DIR)/kubeconfig
+export KUBECONFIG
+
+FUZZTIME ?= 1m
+BENCHCOUNT ?= 6
+
+.DEFAULT_GOAL := help
+
+##@ General
+
+.PHONY: help
+help: ## Print this.
+	@awk 'BEGIN {FS = ":.*##"; printf "Usage: make \033[36m<target>\033[0m\n"} \
+		/^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)} \
+		/^[a-zA-Z0-9_-]+:.*##/ {printf "  \033[36m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: build kube kustomize ## Show the operator at work on a control plane of its own, then stop everything.
+	@hack/demo.sh
+
+##@ Build
+
+.PHONY: build
+build: ## Build the operator into bin/memcached-operator.
+	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN)/memcached-operator .
+
+.PHONY: generate
+generate: $(BIN)/controller-gen ## Generate deepcopy functions and apply configurations from the API types.
+	controller-gen object:headerFile=hack/boilerplate.go.txt applyconfiguration:headerFile=hack/boilerplate.go.txt paths=./apis/...
+
+.PHONY: manifests
+manifests: $(BIN)/controller-gen $(BIN)/crd-ref-docs ## Generate the CRD, the RBAC (of code and templates) and the API reference.
+	controller-gen crd paths=./apis/... output:crd:dir=config/crd/bases
+	controller-gen rbac:roleName=manager-role paths=./reconcilers/... output:rbac:dir=config/rbac
+	go run ./hack/rbac
+	crd-ref-docs --source-path=apis --config=hack/crd-ref-docs.yaml --renderer=markdown --output-path=docs/reference/memcached.md --log-level=ERROR
+
+.PHONY: fmt
+fmt: $(BIN)/golangci-lint ## Format all Go code.
+	golangci-lint fmt
+
+##@ Check
+
+.PHONY: test
+test: kube ## Run all tests, those against a real API server among them.
+	go test ./...
+	go test -C hack/cluster -trimpath .
+
+.PHONY: test-race
+test-race: kube ## Run all tests under the race detector (needs a C compiler).
+	CGO_ENABLED=1 go test -race -timeout 20m ./...
+
+.PHONY: bench
+bench: kube ## Run the benchmarks, each beside its baseline; the output suits benchstat.
+	go test -run '^$$' -bench . -count $(BENCHCOUNT) ./reconcilers/... ./test/...
+
+.PHONY: fuzz
+fuzz: ## Fuzz the renderer against kustomize for FUZZTIME (1m).
+	go test -run '^$$' -fuzz FuzzRender -fuzztime $(FUZZTIME) ./reconcilers/render
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint ## Run the linters.
+	golangci-lint run ./...
+	cd hack/cluster && golangci-lint run ./...
+
+.PHONY: verify
+verify: ## Generate everything again and fail when anything differs.
+	hack/verify.sh
+
+##@ Local control plane
+
+.PHONY: kube
+kube: $(BIN)/kube/kube $(BIN)/cluster ## Build a Kubernetes control plane from Go modules (minutes, the first time).
+
+.PHONY: cluster-up
+cluster-up: kube ## Start a control plane; its kubeconfig is .cluster/kubeconfig.
+	cluster up --dir $(CLUSTER_DIR)
+
+.PHONY: cluster-down
+cluster-down: $(BIN)/cluster ## Stop it and remove all its files.
+	cluster down --dir $(CLUSTER_DIR)
+
+.PHONY: run
+run: build ## Run the operator in the foreground against KUBECONFIG, else the local control plane.
+	hack/run.sh $(ARGS)
+
+##@ Install
+
+.PHONY: install
+install: kustomize ## Install the CRD into the cluster of KUBECONFIG.
+	kustomize build config/crd | kubectl apply --server-side -f -
+
+.PHONY: uninstall
+uninstall: kustomize ## Remove the CRD, and with it every Memcached.
+	kustomize build config/crd | kubectl delete --ignore-not-found -f -
+
+.PHONY: deploy
+deploy: kustomize ## Deploy the operator with image IMG into namespace memcached-operator-system.
+	hack/with-image.sh $(IMG) | kubectl apply --server-side -f -
+
+.PHONY: undeploy
+undeploy: kustomize ## Remove the operator, the CRD and every Memcached.
+	kustomize build config/default | kubectl delete --ignore-not-found -f -
+
+# Tools, each pinned in the go.mod of hack/tools, hack/tools/lint or hack/cluster.
+
+.PHONY: kustomize
+kustomize: $(BIN)/kustomize
+
+$(BIN)/controller-gen: hack/tools/go.mod
+	go build -C hack/tools -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
+
+$(BIN)/kustomize: hack/tools/go.mod
+	go build -C hack/tools -o $@ sigs.k8s.io/kustomize/kustomize/v5
+
+$(BIN)/crd-ref-docs: hack/tools/go.mod
+	go build -C hack/tools -o $@ github.com/elastic/crd-ref-docs
+
+$(BIN)/golangci-lint: hack/tools/lint/go.mod
+	go build -C hack/tools/lint -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(BIN)/cluster: hack/cluster/go.mod $(wildcard hack/cluster/*.go hack/cluster/*.yaml)
+	go build -C hack/cluster -trimpath -o $@ .
+
+$(BIN)/kube/kube: hack/cluster/go.mod $(wildcard hack/cluster/kube/*.go)
+	@echo "Building Kubernetes v$(KUBERNETES_VERSION) from its Go modules. This takes 5 to 10 minutes on two cores, once."
+	hack/progress.sh go build -C hack/cluster -trimpath -ldflags "$(KUBE_LDFLAGS)" -o $@ ./kube
+	cd $(@D) && for program in $(KUBE_PROGRAMS); do ln -sf kube $$program; done

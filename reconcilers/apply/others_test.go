@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply_test
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// What others do to live objects, as the administrator.
+
+// live reads object from the server.
+func (w *world) live(object *unstructured.Unstructured) *unstructured.Unstructured {
+	w.t.Helper()
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(object.GroupVersionKind())
+	must(w.t, env.admin.Get(w.t.Context(), client.ObjectKeyFromObject(object), live))
+	return live
+}
+
+// update changes object by an Update under manager.
+func (w *world) update(manager string, object *unstructured.Unstructured, change func(live *unstructured.Unstructured)) {
+	w.t.Helper()
+	live := w.live(object)
+	change(live)
+	must(w.t, env.admin.Update(w.t.Context(), live, client.FieldOwner(manager)))
+}
+
+// updateStatus changes object's status, as its controller would.
+func (w *world) updateStatus(object *unstructured.Unstructured, change func(live *unstructured.Unstructured)) {
+	w.t.Helper()
+	live := w.live(object)
+	change(live)
+	must(w.t, env.admin.Status().Update(w.t.Context(), live, client.FieldOwner("controller")))
+}
+
+// applyAs applies text, which says what manager wants of the object like, by force.
+func (w *world) applyAs(manager string, like *unstructured.Unstructured, text string) {
+	w.t.Helper()
+	object := parse(w.t, text)
+	object.SetNamespace(like.GetNamespace())
+	object.SetName(like.GetName())
+	must(w.t, env.admin.Apply(w.t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(manager), client.ForceOwnership))
+}
+
+// create makes object as manager.
+func (w *world) create(manager string, object *unstructured.Unstructured) *unstructured.Unstructured {
+	w.t.Helper()
+	object = object.DeepCopy()
+	must(w.t, env.admin.Create(w.t.Context(), object, client.FieldOwner(manager)))
+	return object
+}
+
+// delete deletes object.
+func (w *world) delete(object *unstructured.Unstructured) {
+	w.t.Helper()
+	must(w.t, env.admin.Delete(w.t.Context(), object.DeepCopy()))
+}
+
+// mustBeUntouched checks that nobody wrote to object since it was read.
+func (w *world) mustBeUntouched(object *unstructured.Unstructured) {
+	w.t.Helper()
+	live := w.live(object)
+	if live.GetUID() != object.GetUID() || live.GetResourceVersion() != object.GetResourceVersion() {
+		w.t.Errorf("%s %s was touched:\n%v\nwas\n%v", object.GetKind(), object.GetName(), live.Object, object.Object)
+	}
+}
+
+// set sets the field of object at path.
+func set(t *testing.T, object *unstructured.Unstructured, value any, path ...string) {
+	t.Helper()
+	must(t, unstructured.SetNestedField(object.Object, value, path...))
+}
+
+// get returns the field of object at path, nil when there is none.
+func get(t *testing.T, object *unstructured.Unstructured, path ...string) any {
+	t.Helper()
+	value, _, err := unstructured.NestedFieldCopy(object.Object, path...)
+	must(t, err)
+	return value
+}
+
+// pod is the pod template's spec, to change.
+func pod(object *unstructured.Unstructured) map[string]any {
+	return object.Object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+}
+
+// container is the first container of the pod template, to change.
+func container(object *unstructured.Unstructured) map[string]any {
+	return pod(object)["containers"].([]any)[0].(map[string]any)
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// requests lists what an operator's client sent, as "apply deployments/cache", with
+// the server's answer added when it is an error: "apply deployments/cache 409".
+type requests struct {
+	mu   sync.Mutex
+	sent []string
+	// before is called before a request is sent: what happens between the operator's
+	// look at an object and its write.
+	before func(request string)
+}
+
+// watch makes config's clients report to r.
+func (r *requests) watch(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			name := nameOf(request)
+			r.mu.Lock()
+			before := r.before
+			r.mu.Unlock()
+			if before != nil {
+				before(name)
+			}
+			response, err := next.RoundTrip(request)
+			if err == nil && response.StatusCode >= http.StatusBadRequest {
+				name = fmt.Sprintf("%s %d", name, response.StatusCode)
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.sent = append(r.sent, name)
+			return response, err
+		})
+	})
+	return config
+}
+
+// between calls f before the next request of that name is sent.
+func (r *requests) between(request string, f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var once sync.Once
+	r.before = func(name string) {
+		if name == request {
+			once.Do(f)
+		}
+	}
+}
+
+// take returns the requests sent since the last call.
+func (r *requests) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sent := r.sent
+	r.sent = nil
+	return sent
+}
+
+// mustBe compares the requests sent since the last look with want.
+func (r *requests) mustBe(t *testing.T, when string, want ...string) {
+	t.Helper()
+	if sent := r.take(); !slices.Equal(sent, want) {
+		t.Errorf("%s: sent\n\t%s\nwant\n\t%s", when, strings.Join(sent, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// nameOf names a request: what it does, the resource, and the object's name.
+func nameOf(request *http.Request) string {
+	verb := strings.ToLower(request.Method)
+	if request.Method == http.MethodPatch {
+		verb = "patch"
+		if strings.HasPrefix(request.Header.Get("Content-Type"), "application/apply-patch") {
+			verb = "apply"
+		}
+	}
+	parts := strings.Split(request.URL.Path, "/")
+	if i := slices.Index(parts, "namespaces"); i >= 0 && len(parts) > i+2 {
+		parts = parts[i+2:]
+	}
+	return verb + " " + strings.Join(parts, "/")
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
