@@ -4,6 +4,7 @@ package apply
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -99,15 +100,64 @@ func (c comparer) gap(want wanted, live client.Object) (gap, error) {
 	if err != nil {
 		return gap{}, fmt.Errorf("comparing with the live %s: %w", live.GetName(), err)
 	}
-	if comparison.IsSame() {
+	differ := comparison.Removed.Union(comparison.Added)
+	comparison.Modified.Iterate(func(path fieldpath.Path) {
+		if !includes(at(held, path), at(want.values, path)) {
+			differ.Insert(path.Copy())
+		}
+	})
+	if differ.Empty() {
 		return gap{}, nil
 	}
-	differ := comparison.Modified.Union(comparison.Removed).Union(comparison.Added)
 	return gap{differ.String(), text(held)}, nil
 }
 
+// includes tells whether live has everything that want has. They differ in more than
+// that where a list or map is written as a whole (an atomic one) and the server put
+// its defaults in: protocol into the ports of a NetworkPolicy, apiVersion into a
+// fieldRef. Anybody else who adds to such a field takes it from us, in managedFields.
+func includes(live, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		live, ok := live.(map[string]any)
+		for key, item := range want {
+			ok = ok && includes(live[key], item)
+		}
+		return ok
+	case []any:
+		live, ok := live.([]any)
+		ok = ok && len(live) == len(want)
+		for i := 0; ok && i < len(want); i++ {
+			ok = includes(live[i], want[i])
+		}
+		return ok
+	default:
+		return value.Equals(value.NewValueInterface(live), value.NewValueInterface(want))
+	}
+}
+
+// at is the value of v at path; nil when there is none.
+func at(v *typed.TypedValue, path fieldpath.Path) any {
+	found := v.ExtractItems(fieldpath.NewSet(path)).AsValue().Unstructured()
+	for _, element := range path {
+		switch parent := found.(type) {
+		case map[string]any:
+			found = parent[*element.FieldName]
+		case []any:
+			// The one item that was extracted.
+			found = parent[0]
+		default:
+			return nil
+		}
+	}
+	return found
+}
+
+// text is the same for equal values. (value.ToString is not: its maps have no order.)
 func text(v *typed.TypedValue) string {
-	return value.ToString(v.AsValue())
+	// What the server holds always encodes.
+	content, _ := json.Marshal(v.AsValue().Unstructured())
+	return string(content)
 }
 
 // appliedFields is the set of fields that FieldManager applied, as the server

@@ -97,6 +97,9 @@ rules:
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings]
   verbs: *verbs
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [roles]
+  verbs: [bind]
 - apiGroups: [test.example.com, loose.example.com]
   resources: ["*"]
   verbs: *verbs

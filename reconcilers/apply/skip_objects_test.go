@@ -45,7 +45,7 @@ var skipped = map[string]string{
 	"a PodDisruptionBudget in percent":           `{apiVersion: policy/v1, kind: PodDisruptionBudget, spec: {minAvailable: 50%, selector: {matchLabels: {app: a}}}}`,
 	"a PodDisruptionBudget in pods":              `{apiVersion: policy/v1, kind: PodDisruptionBudget, spec: {maxUnavailable: 0, selector: {matchLabels: {app: a}}}}`,
 	"a Service without a protocol":               `{apiVersion: v1, kind: Service, spec: {selector: {app: a}, ports: [{port: 11211}]}}`,
-	"a Service that the server completes":        `{apiVersion: v1, kind: Service, spec: {type: NodePort, selector: {app: a}, ports: [{port: 11211, targetPort: 1}, {name: b, port: 2, protocol: UDP, targetPort: b}]}}`,
+	"a Service that the server completes":        `{apiVersion: v1, kind: Service, spec: {type: NodePort, selector: {app: a}, ports: [{name: a, port: 11211, targetPort: 1}, {name: b, port: 2, protocol: UDP, targetPort: b}]}}`,
 	"a NetworkPolicy":                            `{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {podSelector: {}, policyTypes: [Ingress], ingress: [{from: [{podSelector: {}}], ports: [{port: 11211, protocol: TCP}]}]}}`,
 	"a NetworkPolicy without a protocol":         `{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {podSelector: {matchLabels: {app: a}}, ingress: [{ports: [{port: memcached}]}], egress: [{}]}}`,
 	"a ServiceAccount":                           `{apiVersion: v1, kind: ServiceAccount, automountServiceAccountToken: false, imagePullSecrets: [{name: a}]}`,

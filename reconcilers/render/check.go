@@ -143,10 +143,11 @@ func (r *Renderer) checkSources(p *plan, in input, c checker) error {
 		return err
 	}
 	for _, resource := range built.Resources() {
-		file, err := cutOrigin(resource)
+		source, changes, err := cutOrigin(resource)
 		if err != nil {
 			return err
 		}
+		file := source + changes
 		objects, err := toObjects([]*kyaml.RNode{&resource.RNode})
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
@@ -156,30 +157,30 @@ func (r *Renderer) checkSources(p *plan, in input, c checker) error {
 			return fmt.Errorf("%s: %s %s: %w", file, object.GetKind(), object.GetName(), err)
 		}
 		if kind := object.GroupVersionKind(); r.sources[kind] == "" {
-			r.sources[kind] = file
+			r.sources[kind] = source
 		}
 	}
 	return nil
 }
 
 // cutOrigin takes kustomize's notes off a resource and tells the file it came from
-// and the kustomizations that may have changed it.
-func cutOrigin(r *resource.Resource) (string, error) {
-	file := "?"
+// and, in words, the kustomizations that may have changed it.
+func cutOrigin(r *resource.Resource) (source, changes string, err error) {
+	source = "?"
 	if origin, err := r.GetOrigin(); err == nil && origin != nil {
-		file = cmp.Or(origin.Path, origin.ConfiguredIn)
+		source = cmp.Or(origin.Path, origin.ConfiguredIn)
 	}
-	changes, err := r.GetTransformations()
+	transformations, err := r.GetTransformations()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	for _, change := range changes {
-		file += ", changed by " + change.ConfiguredIn
+	for _, transformation := range transformations {
+		changes += ", changed by " + transformation.ConfiguredIn
 	}
 	if err := r.SetOrigin(nil); err != nil {
-		return "", err
+		return "", "", err
 	}
-	return file, r.ClearTransformations()
+	return source, changes, r.ClearTransformations()
 }
 
 func isKustomization(name string) bool {

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	nameForm  = "metadata.name must begin with a letter and hold only lower-case letters, digits and '-'"
+	imageForm = "image must be [registry[:port]/]name[:tag][@digest] without spaces, such as memcached:1.6.45-alpine"
+	labelKey  = "each label key must be a qualified name, such as team or example.com/team"
+	labelForm = "each label value must have at most 63 characters: letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
+	reserved  = "labels app, memcached_cr, pod-template-hash and app.kubernetes.io/… belong to the operator; choose another key"
+)
+
+// refused is a Memcached that the API server must not take, and what it must say.
+type refused struct {
+	name string // by default "a"
+	body string
+	want []string
+}
+
+func testRefused(t *testing.T, table map[string]refused) {
+	t.Parallel()
+	namespace := newNamespace(t)
+	for sentence, test := range table {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			if test.name == "" {
+				test.name = "a"
+			}
+			err := plane.Client.Create(t.Context(), memcached(t, namespace, test.name, test.body), client.DryRunAll, client.FieldValidation("Strict"))
+			if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
+				t.Fatalf("it is not refused as invalid: %v", err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the message does not say %q:\n%v", want, err)
+				}
+			}
+		})
+	}
+}
+
+func TestRefusesSpecs(t *testing.T) {
+	testRefused(t, map[string]refused{
+		"no spec": {
+			want: []string{"spec: Required value"},
+		},
+		"a spec that is null": {
+			body: "spec:",
+			want: []string{"spec: Required value"},
+		},
+		"a spec that is a list": {
+			body: "spec: []",
+			want: []string{"spec", "must be of type object"},
+		},
+		"a negative size": {
+			body: "spec: {size: -1}",
+			want: []string{"spec.size: Invalid value: -1", "greater than or equal to 0"},
+		},
+		"a size in words": {
+			body: "spec: {size: three}",
+			want: []string{"spec.size", "must be of type integer"},
+		},
+		"a size in quotes": {
+			body: `spec: {size: "3"}`,
+			want: []string{"spec.size", "must be of type integer"},
+		},
+		"a size that is not whole": {
+			body: "spec: {size: 1.5}",
+			want: []string{"spec.size", "must be of type int32"},
+		},
+		"a size beyond 32 bits": {
+			body: "spec: {size: 2147483648}",
+			want: []string{"spec.size", "less than or equal to 2147483647"},
+		},
+		"port 0": {
+			body: "spec: {containerPort: 0}",
+			want: []string{"spec.containerPort: Invalid value: 0", "greater than or equal to 1024"},
+		},
+		"a privileged port": {
+			body: "spec: {containerPort: 80}",
+			want: []string{"spec.containerPort: Invalid value: 80", "greater than or equal to 1024"},
+		},
+		"a port beyond 16 bits": {
+			body: "spec: {containerPort: 70000}",
+			want: []string{"spec.containerPort: Invalid value: 70000", "less than or equal to 65535"},
+		},
+		"a misspelt field": {
+			body: "spec: {sizes: 3}",
+			want: []string{`unknown field "spec.sizes"`},
+		},
+		"a field in the wrong case": {
+			body: "spec: {containerport: 11211}",
+			want: []string{`unknown field "spec.containerport"`},
+		},
+		"an unknown field further down": {
+			body: "spec: {podMetadata: {label: {a: b}}}",
+			want: []string{`unknown field "spec.podMetadata.label"`},
+		},
+	})
+}
+
+func TestRefusesNames(t *testing.T) {
+	testRefused(t, map[string]refused{
+		"53 characters": {
+			name: strings.Repeat("a", 53),
+			body: "spec: {}",
+			want: []string{"metadata.name must have at most 52 characters: the names of the pods are made from it"},
+		},
+		"a dot":                {name: "a.b", body: "spec: {}", want: []string{nameForm}},
+		"a digit first":        {name: "1a", body: "spec: {}", want: []string{nameForm}},
+		"a hyphen last":        {name: "a-", body: "spec: {}", want: []string{nameForm}},
+		"a hyphen first":       {name: "-a", body: "spec: {}", want: []string{nameForm}},
+		"an upper-case letter": {name: "myCache", body: "spec: {}", want: []string{nameForm}},
+		"an underscore":        {name: "my_cache", body: "spec: {}", want: []string{nameForm}},
+	})
+}
+
+func TestRefusesImages(t *testing.T) {
+	image := func(image string) refused {
+		return refused{body: fmt.Sprintf("spec: {image: %q}", image), want: []string{"spec.image", imageForm}}
+	}
+	testRefused(t, map[string]refused{
+		"a space":                          image("memcached 1.6"),
+		"a space at the end":               image("memcached:1.6 "),
+		"a line break":                     image("memcached\n"),
+		"no character":                     image(""),
+		"an upper-case name":               image("Memcached:1.6"),
+		"two tags":                         image("memcached:1:6"),
+		"an empty tag":                     image("memcached:"),
+		"a tag with a slash":               image("memcached:1/6"),
+		"a URL":                            image("https://registry.example.com/memcached"),
+		"no name":                          image("registry:5000/"),
+		"an empty path element":            image("registry.example.com//memcached"),
+		"a digest without its sum":         image("memcached@sha256"),
+		"a digest that is too short":       image("memcached@sha256:0123456789abcdef"),
+		"a digest that is not hexadecimal": image("memcached@sha256:" + strings.Repeat("xy", 32)),
+		"600 characters": {
+			body: "spec: {image: " + strings.Repeat("a", 600) + "}",
+			want: []string{"spec.image: Too long: may not be more than 512 bytes"},
+		},
+		"a number": {
+			body: "spec: {image: 1.6}",
+			want: []string{"spec.image", "must be of type string"},
+		},
+	})
+}
+
+func TestRefusesPodMetadata(t *testing.T) {
+	entries := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "k%d: v, ", i)
+		}
+		return b.String()
+	}
+	label := func(entry, want string) refused {
+		return refused{body: "spec: {podMetadata: {labels: {" + entry + "}}}", want: []string{"spec.podMetadata.labels", want}}
+	}
+	annotation := func(entry, want string) refused {
+		return refused{body: "spec: {podMetadata: {annotations: {" + entry + "}}}", want: []string{"spec.podMetadata.annotations", want}}
+	}
+	const annotationKey = "each annotation key must be a qualified name, such as example.com/owner"
+	testRefused(t, map[string]refused{
+		"the label app":                          label("app: x", reserved),
+		"the label memcached_cr":                 label("memcached_cr: x", reserved),
+		"the Deployment controller's label":      label("pod-template-hash: x", reserved),
+		"a recommended label":                    label("app.kubernetes.io/name: x", reserved),
+		"a recommended label yet to be invented": label("app.kubernetes.io/mood: x", reserved),
+		"a reserved label among others":          label("team: web, app: x", reserved),
+		"a label key with a space":               label(`"my team": x`, labelKey),
+		"an empty label key":                     label(`"": x`, labelKey),
+		"a label key that ends with a dot":       label("team.: x", labelKey),
+		"a label key with two slashes":           label("example.com/a/b: x", labelKey),
+		"a label key of 64 characters":           label(strings.Repeat("k", 64)+": x", labelKey),
+		"a label value with a space":             label("team: my team", labelForm),
+		"a label value that ends with a hyphen":  label("team: web-", labelForm),
+		"a label value of 64 characters":         label("team: "+strings.Repeat("v", 64), "spec.podMetadata.labels.team: Too long: may not be more than 63 bytes"),
+		"a label value that is a number":         label("team: 1", "must be of type string"),
+		"33 labels":                              label(entries(33), "Too many: 33: must have at most 32 items"),
+		"an annotation key with a space":         annotation(`"an owner": x`, annotationKey),
+		"an empty annotation key":                annotation(`"": x`, annotationKey),
+		"an annotation of 4097 characters": annotation("owner: "+strings.Repeat("v", 4097),
+			"spec.podMetadata.annotations.owner: Too long: may not be more than 4096 bytes"),
+		"33 annotations": annotation(entries(33), "Too many: 33: must have at most 32 items"),
+	})
+}
