@@ -17,6 +17,7 @@ import (
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -209,31 +210,36 @@ func newMemcached(t *testing.T, namespace, name string, size int32) *cachev1alph
 	return mc
 }
 
+// poll asks until holds says so, for a minute at most.
+func poll(t *testing.T, what string, holds func(context.Context) (bool, error)) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, holds); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
 // eventually reads object until holds says so.
 func eventually[T client.Object](t *testing.T, object T, what string, holds func(T) bool) T {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		if err := suite.Client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
-			return false, client.IgnoreNotFound(err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s is %+v", object.GetName(), object)
 		}
-		return holds(object), nil
 	})
-	if err != nil {
-		t.Fatalf("%s: %v; it is %+v", what, err, object)
-	}
+	poll(t, what, func(ctx context.Context) (bool, error) {
+		err := suite.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
+		return err == nil && holds(object), client.IgnoreNotFound(err)
+	})
 	return object
 }
 
 // gone waits until object is not found.
 func gone(t *testing.T, object client.Object) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	poll(t, fmt.Sprintf("%T %s should go", object, object.GetName()), func(ctx context.Context) (bool, error) {
 		err := suite.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
-		return err != nil, client.IgnoreNotFound(err)
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
-	if err != nil {
-		t.Fatalf("%T %s is still there: %v", object, object.GetName(), err)
-	}
 }
 
 // is tells whether a condition has a status and, unless it is empty, a reason.

@@ -137,6 +137,9 @@ type MemcachedStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
+// The rules on the name hold when a Memcached is made only (oldSelf): a name never
+// changes, and one that is older than the rules must stay editable and reportable.
+
 // Memcached is a set of memcached pods behind one headless Service. The
 // operator renders its templates for it, applies what comes out, and reports
 // here.
@@ -151,8 +154,8 @@ type MemcachedStatus struct {
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Image",type=string,JSONPath=`.status.image`,priority=1,description="image asked for"
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`,priority=1,description="where clients connect"
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52",fieldPath=".metadata",message="metadata.name must have at most 52 characters: the names of the pods are made from it"
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",fieldPath=".metadata",message="metadata.name must begin with a letter and hold only lower-case letters, digits and '-': it also names a Service"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || size(self.metadata.name) <= 52",optionalOldSelf=true,fieldPath=".metadata",message="metadata.name must have at most 52 characters: the names of the pods are made from it"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,fieldPath=".metadata",message="metadata.name must begin with a letter and hold only lower-case letters, digits and '-': it also names a Service"
 type Memcached struct {
 	metav1.TypeMeta `json:",inline"`
 

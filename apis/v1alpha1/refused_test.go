@@ -136,7 +136,6 @@ func TestRefusesImages(t *testing.T) {
 		"an upper-case name":               image("Memcached:1.6"),
 		"two tags":                         image("memcached:1:6"),
 		"an empty tag":                     image("memcached:"),
-		"a tag with a slash":               image("memcached:1/6"),
 		"a URL":                            image("https://registry.example.com/memcached"),
 		"no name":                          image("registry:5000/"),
 		"an empty path element":            image("registry.example.com//memcached"),

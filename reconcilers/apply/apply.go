@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -131,10 +132,10 @@ func (a *Applier) applyOne(ctx context.Context, owner client.Object, rendered *u
 		return a.create(ctx, owner, rendered, want)
 	case err != nil:
 		return failed(rendered, fmt.Errorf("reading %s from the cache: %w", describe(rendered), err))
-	case cached.GetDeletionTimestamp() != nil:
-		return Result{Object: rendered, Action: Waiting, Live: cached}
 	case !belongsTo(cached, owner):
 		return a.notOurs(rendered, cached, owner)
+	case cached.GetDeletionTimestamp() != nil:
+		return Result{Object: rendered, Action: Waiting, Live: cached}
 	}
 	gap, err := a.comparer.gap(want, cached)
 	if err != nil {
@@ -143,11 +144,14 @@ func (a *Applier) applyOne(ctx context.Context, owner client.Object, rendered *u
 	if gap.fields == "" || a.isKnown(cached, rendered, gap) {
 		return Result{Object: rendered, Action: Skipped, Live: cached, Unconfirmed: unconfirmed}
 	}
+	if !isApplied(cached) {
+		return a.takeOver(ctx, owner, rendered, want)
+	}
 	return a.update(ctx, rendered, want, cached)
 }
 
 // create makes rendered if the name is free. The cache holds only what carries our
-// label, so only the server can tell; where the name is taken, one live read decides.
+// label, so only the server can tell.
 func (a *Applier) create(ctx context.Context, owner client.Object, rendered *unstructured.Unstructured, want wanted) Result {
 	object := rendered.DeepCopy()
 	object.SetResourceVersion(createOnly)
@@ -160,23 +164,7 @@ func (a *Applier) create(ctx context.Context, owner client.Object, rendered *uns
 	case !apierrors.IsConflict(err):
 		return failed(rendered, fmt.Errorf("creating %s: %w", describe(rendered), err))
 	}
-	live, err := NewObject(a.scheme, rendered.GroupVersionKind())
-	if err != nil {
-		return failed(rendered, err)
-	}
-	if err := a.live.Get(ctx, client.ObjectKeyFromObject(rendered), live); err != nil {
-		return failed(rendered, fmt.Errorf("reading %s: %w", describe(rendered), err))
-	}
-	switch {
-	case !belongsTo(live, owner):
-		return a.notOurs(rendered, live, owner)
-	case live.GetDeletionTimestamp() != nil:
-		return Result{Object: rendered, Action: Waiting, Live: live}
-	}
-	if err := a.migrate(ctx, live, owner); err != nil {
-		return failed(rendered, fmt.Errorf("taking over %s: %w", describe(rendered), err))
-	}
-	return a.update(ctx, rendered, want, live)
+	return a.takeOver(ctx, owner, rendered, want)
 }
 
 // update applies rendered to live, and to no other object of its name.
@@ -248,12 +236,12 @@ func belongsTo(live, owner client.Object) bool {
 	if controller != nil {
 		return controller.UID == owner.GetUID()
 	}
-	for _, entry := range live.GetManagedFields() {
-		if isOurs(entry) {
-			return true
-		}
-	}
-	return false
+	return isApplied(live)
+}
+
+// isApplied tells whether we have ever applied live.
+func isApplied(live client.Object) bool {
+	return slices.ContainsFunc(live.GetManagedFields(), isOurs)
 }
 
 // notOurs refuses live, unless it was made for an earlier Memcached of owner's name

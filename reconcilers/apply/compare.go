@@ -144,6 +144,9 @@ func at(v *typed.TypedValue, path fieldpath.Path) any {
 		case map[string]any:
 			found = parent[*element.FieldName]
 		case []any:
+			if len(parent) == 0 {
+				return nil
+			}
 			// The one item that was extracted.
 			found = parent[0]
 		default:

@@ -3,9 +3,13 @@
 package apply_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -90,4 +94,54 @@ func pod(object *unstructured.Unstructured) map[string]any {
 // container is the first container of the pod template, to change.
 func container(object *unstructured.Unstructured) map[string]any {
 	return pod(object)["containers"].([]any)[0].(map[string]any)
+}
+
+// relabel sets a label, or removes it when value is empty.
+func relabel(object *unstructured.Unstructured, key, value string) {
+	labels := object.GetLabels()
+	labels[key] = value
+	if value == "" {
+		delete(labels, key)
+	}
+	object.SetLabels(labels)
+}
+
+// essence is what of an object somebody meant: all but what the server keeps books of.
+func essence(object *unstructured.Unstructured) map[string]any {
+	object = object.DeepCopy()
+	delete(object.Object, "status")
+	for _, field := range []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"} {
+		unstructured.RemoveNestedField(object.Object, "metadata", field)
+	}
+	return object.Object
+}
+
+func mustBeSame(t *testing.T, got, want map[string]any) {
+	t.Helper()
+	if !equality.Semantic.DeepEqual(got, want) {
+		t.Errorf("it is\n%v\nwant\n%v", got, want)
+	}
+}
+
+// remove deletes object, whatever holds it up, and waits until it is gone.
+func (w *world) remove(object *unstructured.Unstructured) {
+	w.t.Helper()
+	w.update("someone", object, func(live *unstructured.Unstructured) { live.SetFinalizers(nil) })
+	must(w.t, client.IgnoreNotFound(env.admin.Delete(w.t.Context(), object.DeepCopy())))
+}
+
+// awaitAdmission waits until the server's answer to the creation of the shipped
+// Deployment is as wanted; it is not created.
+func (w *world) awaitAdmission(wanted func(created *unstructured.Unstructured, err error) bool) {
+	w.t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(w.t.Context(), 10*time.Millisecond, deadline, true, func(ctx context.Context) (bool, error) {
+		probe := w.deployment()
+		probe.SetName("probe")
+		last = env.admin.Create(ctx, probe, client.DryRunAll)
+		return wanted(probe, last), nil
+	})
+	if err != nil {
+		w.t.Fatalf("the server does not admit as it should: %v; last: %v", err, last)
+	}
 }

@@ -7,13 +7,36 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ktypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/csaupgrade"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
+
+// takeOver applies rendered to the object of its name if that is owner's, whoever
+// made it. Only the server knows: the cache does not hold every object, nor the
+// field managers of those that it holds.
+func (a *Applier) takeOver(ctx context.Context, owner client.Object, rendered *unstructured.Unstructured, want wanted) Result {
+	live, err := NewObject(a.scheme, rendered.GroupVersionKind())
+	if err != nil {
+		return failed(rendered, err)
+	}
+	if err := a.live.Get(ctx, client.ObjectKeyFromObject(rendered), live); err != nil {
+		return failed(rendered, fmt.Errorf("reading %s: %w", describe(rendered), err))
+	}
+	switch {
+	case !belongsTo(live, owner):
+		return a.notOurs(rendered, live, owner)
+	case live.GetDeletionTimestamp() != nil:
+		return Result{Object: rendered, Action: Waiting, Live: live}
+	}
+	if err := a.migrate(ctx, live, owner); err != nil {
+		return failed(rendered, fmt.Errorf("taking over %s: %w", describe(rendered), err))
+	}
+	return a.update(ctx, rendered, want, live)
+}
 
 // migrate hands the fields of the manager that made live for owner, by Update, over
 // to FieldManager, so that fields which that manager set and we do not render go
@@ -22,7 +45,7 @@ import (
 // there is no such manager.
 func (a *Applier) migrate(ctx context.Context, live, owner client.Object) error {
 	reference := fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "ownerReferences",
-		fieldpath.KeyByFields("uid", value.NewValueInterface(string(owner.GetUID())))))
+		fieldpath.KeyByFields("uid", string(owner.GetUID()))))
 	managers := sets.New[string]()
 	for _, entry := range csaupgrade.FindFieldsOwners(live.GetManagedFields(), metav1.ManagedFieldsOperationUpdate, reference) {
 		managers.Insert(entry.Manager)

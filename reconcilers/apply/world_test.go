@@ -184,7 +184,7 @@ func (w *world) mustHold(when string, objects ...*unstructured.Unstructured) {
 	w.requests.mustBe(w.t, when+", after a restart")
 }
 
-// settle waits until the operator sees objects as they are.
+// settle waits until the cache shows objects as they are, and the operator too.
 func (w *world) settle(objects ...*unstructured.Unstructured) {
 	w.t.Helper()
 	for _, object := range objects {
@@ -194,9 +194,13 @@ func (w *world) settle(objects ...*unstructured.Unstructured) {
 			if err != nil {
 				return false, err
 			}
-			seen, err := w.seenVersion(ctx, object)
-			last = fmt.Sprintf("the server has version %q, the operator sees %q", live, seen)
-			return live == seen, err
+			cached, err := version(ctx, object, env.cache.Get)
+			if err != nil {
+				return false, err
+			}
+			seen, err := version(ctx, object, w.get)
+			last = fmt.Sprintf("the server has version %q, the cache %q, the operator sees %q", live, cached, seen)
+			return live == cached && live == seen, err
 		})
 		if err != nil {
 			w.t.Fatalf("waiting for the cache to show %s %s: %v; %s", object.GetKind(), object.GetName(), err, last)
@@ -216,16 +220,23 @@ func liveVersion(ctx context.Context, object *unstructured.Unstructured) (string
 	return live.GetResourceVersion(), err
 }
 
-func (w *world) seenVersion(ctx context.Context, object *unstructured.Unstructured) (string, error) {
-	empty, err := apply.NewObject(env.scheme, object.GroupVersionKind())
+// get reads as the operator does: what it wrote last, until the cache has it.
+func (w *world) get(ctx context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	seen, err := w.recent.Get(ctx, env.cache, key, object)
+	if err == nil {
+		object.SetResourceVersion(seen.GetResourceVersion())
+	}
+	return err
+}
+
+// version is the resourceVersion of object as get reads it; empty when there is none.
+func version(ctx context.Context, object *unstructured.Unstructured, get func(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error) (string, error) {
+	seen, err := apply.NewObject(env.scheme, object.GroupVersionKind())
 	if err != nil {
 		return "", err
 	}
-	seen, err := w.recent.Get(ctx, env.cache, client.ObjectKeyFromObject(object), empty)
-	if err != nil {
-		return "", client.IgnoreNotFound(err)
-	}
-	return seen.GetResourceVersion(), nil
+	err = get(ctx, client.ObjectKeyFromObject(object), seen)
+	return seen.GetResourceVersion(), client.IgnoreNotFound(err)
 }
 
 func parse(t *testing.T, text string) *unstructured.Unstructured {

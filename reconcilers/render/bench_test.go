@@ -5,11 +5,9 @@ package render
 import (
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
-
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/manifests"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // BenchmarkRender puts Render beside its baseline, one whole krusty build of the
@@ -69,7 +67,7 @@ func BenchmarkRender(b *testing.B) {
 func plain() *cachev1alpha1.Memcached {
 	return &cachev1alpha1.Memcached{
 		ObjectMeta: metav1.ObjectMeta{Name: "sample", Namespace: "default", UID: "u"},
-		Spec:       cachev1alpha1.MemcachedSpec{Size: ptr.To(int32(3)), ContainerPort: ptr.To(int32(11211))},
+		Spec:       cachev1alpha1.MemcachedSpec{Size: new(int32(3)), ContainerPort: new(int32(11211))},
 	}
 }
 

@@ -107,7 +107,8 @@ func present(m map[string]any, dotted string) bool {
 			return false
 		}
 	}
-	return value != false
+	on, isBool := value.(bool)
+	return on || !isBool
 }
 
 // nodes are the two resources as kustomize sees them.

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"k8s.io/utils/ptr"
-
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
@@ -55,9 +53,9 @@ func TestManyGoroutinesRenderAtOnce(t *testing.T) {
 // variant has one of the eight sets of components for every i.
 func variant(i int) *cachev1alpha1.Memcached {
 	mc := named(fmt.Sprintf("cache-%d", i))
-	mc.Spec.Size = ptr.To(int32(i))
+	mc.Spec.Size = new(int32(i))
 	if i&1 != 0 {
-		mc.Spec.Image = ptr.To(fmt.Sprintf("memcached:1.6.%d", i))
+		mc.Spec.Image = new(fmt.Sprintf("memcached:1.6.%d", i))
 	}
 	if i&6 != 0 {
 		mc.Spec.PodMetadata = &cachev1alpha1.PodMetadata{}

@@ -2,7 +2,10 @@
 
 package render
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestNewRefusesWhatKustomizationsMayNotDo(t *testing.T) {
 	refusals := map[string]refusal{
@@ -203,4 +206,15 @@ func TestNewRefusesMistakesInReplacements(t *testing.T) {
 			[]string{"Service", "filled in from " + memcachedFile, ".metadata.labels"},
 		},
 	})
+}
+
+// New refuses the empty target that makes kustomize panic here; the next one that
+// nobody knows of must not take the operator down either.
+func TestAPanicOfKustomizeIsAnError(t *testing.T) {
+	t.Parallel()
+	tree := edited(t, inSite("replacements:\n- source: {kind: Memcached, fieldPath: spec.size}\n  targets:\n  -\n"))
+	_, err := build(tree, tree.root(nil))
+	if err == nil || !strings.Contains(err.Error(), "panicked") {
+		t.Errorf("want an error that says that kustomize panicked: %v", err)
+	}
 }

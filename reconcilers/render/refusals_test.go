@@ -3,6 +3,7 @@
 package render
 
 import (
+	"maps"
 	"strings"
 	"testing"
 )
@@ -55,9 +56,7 @@ func inFile(t *testing.T, file, passage, by string) edits {
 func listed(t *testing.T, entry string, more edits) edits {
 	t.Helper()
 	result := inFile(t, baseFile, "- service.yaml\n", "- service.yaml\n- "+entry+"\n")
-	for name, content := range more {
-		result[name] = content
-	}
+	maps.Copy(result, more)
 	return result
 }
 

@@ -5,8 +5,6 @@ package render
 import (
 	"testing"
 
-	"k8s.io/utils/ptr"
-
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
@@ -45,12 +43,12 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 		},
 		"an image that only some Memcacheds have": {
 			inSite("images: [{name: docker.io/library/memcached, newName: mirror.example.com/memcached}]\n"),
-			cachev1alpha1.MemcachedSpec{Image: ptr.To("docker.io/library/memcached:1.6.45")},
+			cachev1alpha1.MemcachedSpec{Image: new("docker.io/library/memcached:1.6.45")},
 			field("image"), "mirror.example.com/memcached:1.6.45", true,
 		},
 		"a port that only some Memcacheds have, merged by its number": {
 			patch(`{template: {spec: {containers: [{name: memcached, ports: [{containerPort: 9150, protocol: TCP, name: metrics}]}]}}}`),
-			cachev1alpha1.MemcachedSpec{ContainerPort: ptr.To(int32(9150))},
+			cachev1alpha1.MemcachedSpec{ContainerPort: new(int32(9150))},
 			field("ports", 0, "name"), "metrics", true,
 		},
 		"an annotation that only some Memcacheds have, taken away": {
@@ -74,7 +72,7 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 		},
 		"a sidecar, which kustomize puts first": {
 			patch(`{template: {spec: {containers: [{name: exporter, image: exporter:1}]}}}`),
-			cachev1alpha1.MemcachedSpec{Image: ptr.To("memcached:1.6.38")},
+			cachev1alpha1.MemcachedSpec{Image: new("memcached:1.6.38")},
 			field("name"), "exporter", false,
 		},
 	} {
@@ -91,7 +89,7 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 			other := plain()
 			other.Name = "other"
 			if mc.Spec.Image != nil {
-				other.Spec.Image = ptr.To("memcached:1.6.1")
+				other.Spec.Image = new("memcached:1.6.1")
 			}
 			if mc.Spec.PodMetadata != nil {
 				other.Spec.PodMetadata = &cachev1alpha1.PodMetadata{
@@ -135,7 +133,7 @@ patches:
 `)
 	r := mustNew(t, edited(t, e), Defaults{Image: "memcached:1"})
 	untagged := plain()
-	untagged.Spec.Image = ptr.To("memcached")
+	untagged.Spec.Image = new("memcached")
 	if objects, err := r.Render(untagged); err == nil {
 		t.Fatalf("an image without a tag gives %s", asJSON(t, objects))
 	}

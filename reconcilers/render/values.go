@@ -24,9 +24,9 @@ type Defaults struct {
 }
 
 func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached) Values {
-	values := Values{Image: d.Image}
+	image := d.Image
 	if mc.Spec.Image != nil && *mc.Spec.Image != "" {
-		values.Image = *mc.Spec.Image
+		image = *mc.Spec.Image
 	}
-	return values
+	return Values{Image: image}
 }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/controlplane"
+)
+
+func newMemcached(t *testing.T, name string, size int32) *cachev1alpha1.Memcached {
+	t.Helper()
+	mc := &cachev1alpha1.Memcached{
+		ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(t), Name: name},
+		Spec:       cachev1alpha1.MemcachedSpec{Size: ptr.To(size)},
+	}
+	fatal(t, plane.Client.Create(t.Context(), mc))
+	return mc
+}
+
+// kubectl runs kubectl as the administrator and returns what it prints.
+func kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), filepath.Join(controlplane.Root(), "bin", "kube", "kubectl"), args...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig, "KUBECACHEDIR="+t.TempDir())
+	output, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, output)
+	}
+	return string(output)
+}
+
+func TestScaleChangesTheSize(t *testing.T) {
+	t.Parallel()
+	mc := newMemcached(t, "scaled", 3)
+	mc.Status.Replicas = ptr.To(int32(2))
+	mc.Status.Selector = "app=memcached,memcached_cr=scaled"
+	fatal(t, plane.Client.Status().Update(t.Context(), mc))
+
+	scale := &autoscalingv1.Scale{}
+	fatal(t, plane.Client.SubResource("scale").Get(t.Context(), mc, scale))
+	if got, want := scale.Status, (autoscalingv1.ScaleStatus{Replicas: 2, Selector: mc.Status.Selector}); scale.Spec.Replicas != 3 || got != want {
+		t.Errorf("the scale is %+v, want 3 replicas and %+v", scale, want)
+	}
+
+	scale.Spec.Replicas = 5
+	fatal(t, plane.Client.SubResource("scale").Update(t.Context(), mc, client.WithSubResourceBody(scale)))
+	fatal(t, plane.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc))
+	if *mc.Spec.Size != 5 {
+		t.Errorf("size is %d after the update of the scale, want 5", *mc.Spec.Size)
+	}
+	kubectl(t, "scale", "--namespace="+mc.Namespace, "memcached/scaled", "--replicas=0")
+	fatal(t, plane.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc))
+	if *mc.Spec.Size != 0 {
+		t.Errorf("size is %d after kubectl scale, want 0", *mc.Spec.Size)
+	}
+}
+
+func TestTheMainResourceDoesNotWriteTheStatus(t *testing.T) {
+	t.Parallel()
+	mc := newMemcached(t, "a", 1)
+	fatal(t, plane.Client.Patch(t.Context(), mc, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"size":2},"status":{"nodes":["x"]}}`))))
+	if *mc.Spec.Size != 2 || len(mc.Status.Nodes) > 0 {
+		t.Errorf("size %d and nodes %v, want 2 and none", *mc.Spec.Size, mc.Status.Nodes)
+	}
+}
+
+func TestTheStatusDoesNotWriteTheSpec(t *testing.T) {
+	t.Parallel()
+	mc := newMemcached(t, "a", 1)
+	generation := mc.Generation
+	fatal(t, plane.Client.Status().Patch(t.Context(), mc, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"size":2},"status":{"nodes":["x"]}}`))))
+	if *mc.Spec.Size != 1 || len(mc.Status.Nodes) != 1 || mc.Generation != generation {
+		t.Errorf("size %d, nodes %v and generation %d, want 1, [x] and %d", *mc.Spec.Size, mc.Status.Nodes, mc.Generation, generation)
+	}
+}
+
+func TestKubectlGetPrintsTheColumns(t *testing.T) {
+	t.Parallel()
+	mc := newMemcached(t, "printed", 3)
+	mc.Status.Image = "memcached:1.6.45"
+	mc.Status.Endpoint = "printed.default.svc:11211"
+	mc.Status.Conditions = []metav1.Condition{
+		{Type: cachev1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: "x", Message: "not this", LastTransitionTime: metav1.Now()},
+		{Type: cachev1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "RollingOut", Message: "1 of 3 pods are ready, 2 up to date", LastTransitionTime: metav1.Now()},
+	}
+	fatal(t, plane.Client.Status().Update(t.Context(), mc))
+	for _, test := range []struct {
+		args      []string
+		head, row string
+	}{
+		{[]string{"memcached", "printed"},
+			"NAME SIZE READY STATUS AGE",
+			"printed 3 False 1 of 3 pods are ready, 2 up to date AGE"},
+		{[]string{"mc", "printed", "--output=wide"},
+			"NAME SIZE READY STATUS AGE IMAGE ENDPOINT",
+			"printed 3 False 1 of 3 pods are ready, 2 up to date AGE memcached:1.6.45 printed.default.svc:11211"},
+	} {
+		output := kubectl(t, append([]string{"get", "--namespace=" + mc.Namespace}, test.args...)...)
+		lines := strings.Split(strings.TrimSpace(output), "\n")
+		if len(lines) != 2 {
+			t.Fatalf("kubectl get %v prints\n%s", test.args, output)
+		}
+		head, row := strings.Fields(lines[0]), strings.Fields(lines[1])
+		// The age is however old it is by now.
+		position := strings.Index(strings.Join(strings.Fields(test.row), " "), "AGE")
+		row[len(strings.Fields(test.row[:position]))] = "AGE"
+		if strings.Join(head, " ") != test.head || strings.Join(row, " ") != test.row {
+			t.Errorf("kubectl get %v prints\n%s, want\n%s\n%s", test.args, output, test.head, test.row)
+		}
+	}
+}
+
+func TestKubectlGetAllShowsMemcacheds(t *testing.T) {
+	t.Parallel()
+	mc := newMemcached(t, "among-all", 1)
+	if output := kubectl(t, "get", "all", "--namespace="+mc.Namespace, "--output=name"); output != "memcached.cache.example.com/among-all\n" {
+		t.Errorf("kubectl get all prints %q", output)
+	}
+}
+
+func TestKubectlExplainListsTheFields(t *testing.T) {
+	t.Parallel()
+	const want = `FIELDS:
+  containerPort	<integer>
+  image	<string>
+  podMetadata	<Object>
+    annotations	<map[string]string>
+    labels	<map[string]string>
+  size	<integer>
+`
+	var output string
+	// It takes the API server a moment to publish the schema of a new kind.
+	eventually(t, func(context.Context) (bool, error) {
+		output = kubectl(t, "explain", "memcached.spec", "--recursive")
+		return strings.Contains(output, "size"), nil
+	}, "kubectl explain should know the fields")
+	if !strings.Contains(output, want) || !strings.Contains(output, "spec is what is asked for.") {
+		t.Errorf("kubectl explain memcached.spec --recursive prints\n%s", output)
+	}
+}

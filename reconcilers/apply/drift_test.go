@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply_test
+
+import (
+	"testing"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/render"
+)
+
+// What others change of what we render is put back, by exactly one write.
+func TestDriftIsPutBack(t *testing.T) {
+	t.Parallel()
+	once := func(resource string) []string { return []string{"apply " + resource + "/cache"} }
+	// Without the label the object leaves the cache; the server knows better.
+	unlabelled := func(resource string) []string {
+		return []string{"apply " + resource + "/cache 409", "get " + resource + "/cache", "apply " + resource + "/cache"}
+	}
+	for sentence, test := range map[string]struct {
+		kind   string
+		change func(w *world, object *unstructured.Unstructured)
+		want   []string
+	}{
+		"the Deployment is scaled": {"Deployment", func(w *world, object *unstructured.Unstructured) {
+			scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 1}}
+			must(w.t, env.admin.SubResource("scale").Update(w.t.Context(), object.DeepCopy(), client.WithSubResourceBody(scale), client.FieldOwner("kubectl")))
+		}, once("deployments")},
+		"the image is edited": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			container(live)["image"] = "memcached:latest"
+		}), once("deployments")},
+		"another manager takes the image by force": {"Deployment", func(w *world, object *unstructured.Unstructured) {
+			w.applyAs("someone", object, `{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {containers: [{name: memcached, image: "memcached:latest"}]}}}}`)
+		}, once("deployments")},
+		"an environment variable is removed": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			container(live)["env"] = container(live)["env"].([]any)[1:]
+		}), once("deployments")},
+		"an environment variable is edited": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			container(live)["env"].([]any)[0].(map[string]any)["value"] = "2048"
+		}), once("deployments")},
+		"an argument is added": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			container(live)["args"] = append(container(live)["args"].([]any), "--verbose")
+		}), once("deployments")},
+		"a memory limit is edited": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			container(live)["resources"].(map[string]any)["limits"].(map[string]any)["memory"] = "1Gi"
+		}), once("deployments")},
+		"a probe is removed": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			delete(container(live), "readinessProbe")
+		}), once("deployments")},
+		"a label is removed": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			relabel(live, "app.kubernetes.io/name", "")
+		}), once("deployments")},
+		"a label of the pods is edited": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			labels := live.Object["spec"].(map[string]any)["template"].(map[string]any)["metadata"].(map[string]any)["labels"].(map[string]any)
+			labels["app.kubernetes.io/component"] = "database"
+		}), once("deployments")},
+		"the label by which caches select is removed": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			relabel(live, render.ManagedByLabel, "")
+		}), unlabelled("deployments")},
+		"the label by which caches select is edited": {"Service", updated(func(live *unstructured.Unstructured) {
+			relabel(live, render.ManagedByLabel, "Helm")
+		}), unlabelled("services")},
+		"label and owner reference are removed": {"Service", updated(func(live *unstructured.Unstructured) {
+			relabel(live, render.ManagedByLabel, "")
+			live.SetOwnerReferences(nil)
+		}), unlabelled("services")},
+		"the owner reference is removed": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			live.SetOwnerReferences(nil)
+		}), once("deployments")},
+		"the owner reference no longer names a controller": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			references := live.GetOwnerReferences()
+			references[0].Controller = nil
+			live.SetOwnerReferences(references)
+		}), once("deployments")},
+		"the record of field managers is erased": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			live.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
+		}), []string{"get deployments/cache", "apply deployments/cache"}},
+		"a key is added to the Service's selector, an atomic map": {"Service", updated(func(live *unstructured.Unstructured) {
+			live.Object["spec"].(map[string]any)["selector"].(map[string]any)["more"] = "yes"
+		}), once("services")},
+		"the Service's port is edited": {"Service", updated(func(live *unstructured.Unstructured) {
+			live.Object["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any)["targetPort"] = int64(1)
+		}), once("services")},
+		"the PodDisruptionBudget is replaced by another of its kind": {"PodDisruptionBudget", updated(func(live *unstructured.Unstructured) {
+			live.Object["spec"].(map[string]any)["maxUnavailable"] = "50%"
+		}), once("poddisruptionbudgets")},
+		"the Deployment is deleted": {"Deployment", func(w *world, object *unstructured.Unstructured) {
+			w.delete(object)
+		}, once("deployments")},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			objects := w.rendered()
+			w.applied(objects...)
+			changed := objects[0]
+			for _, object := range objects {
+				if object.GetKind() == test.kind {
+					changed = object
+				}
+			}
+			before := essence(w.live(changed))
+			test.change(w, changed)
+			w.settle(objects...)
+			results := w.applier.Apply(t.Context(), w.owner, objects)
+			w.requests.mustBe(t, "once it changed", test.want...)
+			for _, result := range results {
+				if result.Err != nil || result.Survived != "" {
+					t.Errorf("%s is %s: %v %s", result.Object.GetKind(), result.Action, result.Err, result.Survived)
+				}
+			}
+			mustBeSame(t, essence(w.live(changed)), before)
+			w.mustHold("once it is put back", objects...)
+		})
+	}
+}
+
+// A difference is also put back where the first look at it comes from the cache of
+// an operator that was just started.
+func TestDriftIsPutBackAfterARestart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	objects := w.rendered()
+	w.applied(objects...)
+	w.update("kubectl-edit", w.deployment(), func(live *unstructured.Unstructured) { container(live)["image"] = "memcached:latest" })
+	w.settle(objects...)
+	w.restart()
+	w.applier.Apply(t.Context(), w.owner, objects)
+	w.requests.mustBe(t, "after the restart", "apply deployments/cache")
+	w.mustHold("once it is put back", objects...)
+}
+
+func TestEveryKindOfObjectIsPutBack(t *testing.T) {
+	t.Parallel()
+	for sentence, test := range map[string]struct {
+		text    string
+		change  func(live *unstructured.Unstructured)
+		request string
+	}{
+		"a key of a ConfigMap": {
+			`{apiVersion: v1, kind: ConfigMap, data: {a: "1", b: "2"}}`,
+			func(live *unstructured.Unstructured) { live.Object["data"] = map[string]any{"a": "1", "b": "3"} },
+			"apply configmaps/cache",
+		},
+		"a rule of a NetworkPolicy, with a default of the server in it": {
+			`{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {podSelector: {}, ingress: [{ports: [{port: 1}]}]}}`,
+			func(live *unstructured.Unstructured) {
+				rule := live.Object["spec"].(map[string]any)["ingress"].([]any)[0].(map[string]any)
+				rule["from"] = []any{map[string]any{"podSelector": map[string]any{}}}
+			},
+			"apply networkpolicies/cache",
+		},
+		"a rule of a Role": {
+			`{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, rules: [{apiGroups: [""], resources: [pods], verbs: [list, watch]}]}`,
+			func(live *unstructured.Unstructured) { live.Object["rules"] = []any{} },
+			"apply roles/cache",
+		},
+		"a pull secret of a ServiceAccount": {
+			`{apiVersion: v1, kind: ServiceAccount, imagePullSecrets: [{name: a}]}`,
+			func(live *unstructured.Unstructured) { delete(live.Object, "imagePullSecrets") },
+			"apply serviceaccounts/cache",
+		},
+		"an item of a custom resource's list-map": {
+			`{apiVersion: test.example.com/v1, kind: Widget, spec: {ports: [{name: a, port: 1}, {name: b, port: 2}]}}`,
+			func(live *unstructured.Unstructured) {
+				live.Object["spec"].(map[string]any)["ports"].([]any)[1].(map[string]any)["port"] = int64(3)
+			},
+			"apply widgets/cache",
+		},
+		"a field of a custom resource without a schema": {
+			`{apiVersion: loose.example.com/v1, kind: Gadget, spec: {a: 1, list: [{b: 1}]}}`,
+			func(live *unstructured.Unstructured) {
+				live.Object["spec"].(map[string]any)["list"] = []any{map[string]any{"b": int64(2)}}
+			},
+			"apply gadgets/cache",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			object := w.made(test.text)
+			w.applied(object)
+			before := essence(w.live(object))
+			w.update("someone", object, test.change)
+			w.settle(object)
+			w.apply("once it changed", apply.Configured, object)
+			w.requests.mustBe(t, "once it changed", test.request)
+			mustBeSame(t, essence(w.live(object)), before)
+			w.mustHold("once it is put back", object)
+		})
+	}
+}
+
+// updated is an Update by somebody.
+func updated(change func(live *unstructured.Unstructured)) func(*world, *unstructured.Unstructured) {
+	return func(w *world, object *unstructured.Unstructured) { w.update("someone", object, change) }
+}

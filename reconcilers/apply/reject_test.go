@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/example/memcached-operator/reconcilers/apply"
+)
+
+// What the server rejects does not keep the other objects from being made, and is
+// final when the server judged the object itself.
+func TestRejectedObjects(t *testing.T) {
+	t.Parallel()
+	for sentence, test := range map[string]struct {
+		// before is what was applied first, if anything.
+		before   func(w *world) *unstructured.Unstructured
+		change   func(t *testing.T, deployment *unstructured.Unstructured)
+		terminal bool
+		words    []string
+		sent     string
+	}{
+		"a value that is not allowed": {
+			change: func(t *testing.T, deployment *unstructured.Unstructured) {
+				set(t, deployment, int64(-1), "spec", "replicas")
+			},
+			terminal: true,
+			words:    []string{"creating Deployment cache", "spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
+			sent:     "apply deployments/cache 422",
+		},
+		"a required field that is missing": {
+			change: func(_ *testing.T, deployment *unstructured.Unstructured) {
+				delete(container(deployment), "image")
+			},
+			terminal: true,
+			words:    []string{"creating Deployment cache", "containers[0].image: Required value"},
+			sent:     "apply deployments/cache 422",
+		},
+		"a change of an immutable field": {
+			before: (*world).deployment,
+			change: func(t *testing.T, deployment *unstructured.Unstructured) {
+				set(t, deployment, "other", "spec", "selector", "matchLabels", "memcached_cr")
+				set(t, deployment, "other", "spec", "template", "metadata", "labels", "memcached_cr")
+			},
+			terminal: true,
+			words:    []string{"applying Deployment cache", "field is immutable"},
+			sent:     "apply deployments/cache 422",
+		},
+		"a field that the schema does not know": {
+			change: func(t *testing.T, deployment *unstructured.Unstructured) {
+				set(t, deployment, int64(1), "spec", "Replicas")
+			},
+			terminal: true,
+			words:    []string{"Deployment cache", ".spec.Replicas: field not declared in schema"},
+		},
+		"a value of another type": {
+			change: func(t *testing.T, deployment *unstructured.Unstructured) {
+				set(t, deployment, "three", "spec", "replicas")
+			},
+			terminal: true,
+			words:    []string{"Deployment cache", ".spec.replicas"},
+		},
+		"a quantity that is none": {
+			change: func(_ *testing.T, deployment *unstructured.Unstructured) {
+				container(deployment)["resources"] = map[string]any{"limits": map[string]any{"memory": "much"}}
+			},
+			terminal: true,
+			words:    []string{"Deployment cache", "quantities must match"},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			if test.before != nil {
+				w.applied(test.before(w))
+			}
+			objects := w.rendered()
+			test.change(t, objects[1])
+			results := w.applier.Apply(t.Context(), w.owner, objects)
+			want := []string{"apply services/cache", test.sent, "apply poddisruptionbudgets/cache"}
+			if test.sent == "" {
+				want = []string{want[0], want[2]}
+			}
+			w.requests.mustBe(t, "at first", want...)
+			if results[0].Action != apply.Created || results[2].Action != apply.Created {
+				t.Errorf("the other objects are %s (%v) and %s (%v)", results[0].Action, results[0].Err, results[2].Action, results[2].Err)
+			}
+			rejected := results[1]
+			if rejected.Action != apply.Failed || rejected.Err == nil || apply.IsTerminal(rejected.Err) != test.terminal {
+				t.Fatalf("the Deployment is %s: %v; want it failed, terminally: %v", rejected.Action, rejected.Err, test.terminal)
+			}
+			for _, words := range test.words {
+				if !strings.Contains(rejected.Err.Error(), words) {
+					t.Errorf("the error does not say %q: %v", words, rejected.Err)
+				}
+			}
+			if hasLive := rejected.Live != nil; hasLive != (test.before != nil) {
+				t.Errorf("live is %v", rejected.Live)
+			}
+		})
+	}
+}
+
+// A quota is a matter of the moment: it is tried again.
+func TestAQuotaIsNotTerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	quota := w.foreign(`{apiVersion: v1, kind: ResourceQuota, spec: {hard: {count/deployments.apps: "0"}}}`)
+	w.create("someone", quota)
+	// No controller counts here.
+	w.updateStatus(quota, func(live *unstructured.Unstructured) {
+		none := map[string]any{"count/deployments.apps": "0"}
+		live.Object["status"] = map[string]any{"hard": none, "used": none}
+	})
+	w.awaitAdmission(func(_ *unstructured.Unstructured, err error) bool { return apierrors.IsForbidden(err) })
+
+	objects := w.rendered()
+	results := w.applier.Apply(t.Context(), w.owner, objects)
+	w.requests.mustBe(t, "under the quota", "apply services/cache", "apply deployments/cache 403", "apply poddisruptionbudgets/cache")
+	rejected := results[1]
+	if rejected.Action != apply.Failed || apply.IsTerminal(rejected.Err) || !strings.Contains(fmt.Sprint(rejected.Err), "exceeded quota: cache") {
+		t.Errorf("the Deployment is %s: %v (terminal: %v)", rejected.Action, rejected.Err, apply.IsTerminal(rejected.Err))
+	}
+
+	w.remove(quota)
+	w.awaitAdmission(func(_ *unstructured.Unstructured, err error) bool { return err == nil })
+	w.apply("without the quota", apply.Created, objects[1])
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/example/memcached-operator/reconcilers/apply"
+)
+
+// policy makes the API server change every Deployment of the world by expression, the
+// mutation of a MutatingAdmissionPolicy, until the returned function takes it away.
+// It has begun when a Deployment comes out mutated.
+func (w *world) policy(expression string, mutated func(created *unstructured.Unstructured) bool) (takeAway func()) {
+	w.t.Helper()
+	name := w.namespace
+	policy := parse(w.t, fmt.Sprintf(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: %[1]s}
+spec:
+  reinvocationPolicy: Never
+  failurePolicy: Fail
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}
+    resourceRules:
+    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments]}
+  mutations:
+  - patchType: JSONPatch
+    jsonPatch: {expression: %[2]q}
+`, name, expression))
+	binding := parse(w.t, fmt.Sprintf(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: %[1]s}
+spec: {policyName: %[1]s}
+`, name))
+	must(w.t, env.plane.Apply(w.t.Context(), policy))
+	must(w.t, env.plane.Apply(w.t.Context(), binding))
+	w.awaitAdmission(func(created *unstructured.Unstructured, err error) bool {
+		return err == nil && mutated(created)
+	})
+	return func() {
+		w.t.Helper()
+		w.delete(binding)
+		w.delete(policy)
+		w.awaitAdmission(func(created *unstructured.Unstructured, err error) bool {
+			return err == nil && !mutated(created)
+		})
+	}
+}
+
+const (
+	mirrored  = "mirror.example.com/memcached"
+	setImage  = `[JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "` + mirrored + `"}]`
+	imagePath = `.spec.template.spec.containers[name="memcached"].image`
+)
+
+func isMirrored(created *unstructured.Unstructured) bool {
+	return container(created)["image"] == mirrored
+}
+
+// What a policy makes of our objects is reported once, and neither undone nor tried
+// again until something changes.
+func TestADifferenceThatSurvivesAnApplyIsNotRetried(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(setImage, isMirrored)
+	object := w.deployment()
+
+	mustSurvive := func(when string, action apply.Action) {
+		t.Helper()
+		result := w.apply(when, action, object)[0]
+		w.requests.mustBe(t, when, "apply deployments/cache")
+		if !strings.Contains(result.Survived, imagePath) || strings.Contains(result.Survived, "replicas") {
+			t.Errorf("%s: what survived is %q, want the image", when, result.Survived)
+		}
+		quiet := func(when string) {
+			t.Helper()
+			if result := w.apply(when, apply.Skipped, object)[0]; result.Survived != "" {
+				t.Errorf("%s: it is reported again: %s", when, result.Survived)
+			}
+			w.requests.mustBe(t, when)
+		}
+		quiet(when + ", at once again")
+		w.settle(object)
+		quiet(when + ", once the cache knows")
+		quiet(when + ", and again")
+		if got := container(w.live(object))["image"]; got != mirrored {
+			t.Errorf("%s: the image is %v", when, got)
+		}
+	}
+	mustSurvive("when it is made", apply.Created)
+
+	w.updateStatus(object, func(live *unstructured.Unstructured) { live.Object["status"] = map[string]any{"replicas": int64(3)} })
+	w.update("someone", object, func(live *unstructured.Unstructured) { live.SetAnnotations(map[string]string{"a": "b"}) })
+	w.settle(object)
+	w.apply("when others change what is theirs", apply.Skipped, object)
+	w.requests.mustBe(t, "when others change what is theirs")
+
+	set(t, object, int64(5), "spec", "replicas")
+	mustSurvive("when something else is rendered", apply.Configured)
+
+	container(object)["image"] = "memcached:1.6.46"
+	mustSurvive("when another image is rendered", apply.Configured)
+
+	w.update("someone", object, func(live *unstructured.Unstructured) { set(t, live, int64(1), "spec", "replicas") })
+	w.settle(object)
+	mustSurvive("when the Deployment is scaled", apply.Configured)
+
+	w.update("someone", object, func(live *unstructured.Unstructured) { container(live)["image"] = "memcached:other" })
+	w.settle(object)
+	w.apply("when somebody sets the image, which the policy changes back", apply.Skipped, object)
+	w.requests.mustBe(t, "when somebody sets the image, which the policy changes back")
+
+	w.restart()
+	mustSurvive("after a restart", apply.Configured)
+}
+
+// When the policy goes, the next change is applied in full.
+func TestADifferenceEndsWithThePolicy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	takeAway := w.policy(setImage, isMirrored)
+	object := w.deployment()
+	w.applied(object)
+	takeAway()
+	w.apply("while nothing changes", apply.Skipped, object)
+	w.requests.mustBe(t, "while nothing changes")
+
+	set(t, object, int64(5), "spec", "replicas")
+	if result := w.apply("when it does", apply.Configured, object)[0]; result.Survived != "" {
+		t.Errorf("it is said that the server changed %s", result.Survived)
+	}
+	if got, want := container(w.live(object))["image"], container(object)["image"]; got != want {
+		t.Errorf("the image is %v, want %v", got, want)
+	}
+	w.requests.take()
+	w.mustHold("afterwards", object)
+}
+
+// A policy that removes a field is no different from one that changes it.
+func TestAFieldThatAPolicyRemovesIsReported(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(`[JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "`+mirrored+`"},
+		JSONPatch{op: "remove", path: "/spec/template/spec/containers/0/readinessProbe"},
+		JSONPatch{op: "add", path: "/spec/template/spec/containers/0/args/0", value: "--verbose"},
+		JSONPatch{op: "add", path: "/metadata/annotations", value: {"policy": "was here"}}]`, isMirrored)
+	object := w.deployment()
+	result := w.apply("at first", apply.Created, object)[0]
+	for _, want := range []string{imagePath, "readinessProbe", ".args"} {
+		if !strings.Contains(result.Survived, want) {
+			t.Errorf("%s is not reported: %s", want, result.Survived)
+		}
+	}
+	if strings.Contains(result.Survived, "annotations") {
+		t.Errorf("what we do not render is reported: %s", result.Survived)
+	}
+	w.requests.take()
+	w.settle(object)
+	w.apply("again", apply.Skipped, object)
+	w.requests.mustBe(t, "again")
+}
+
+// A policy that only adds what we do not render is nobody's business.
+func TestWhatAPolicyAddsIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(`[JSONPatch{op: "add", path: "/spec/template/spec/containers/-", value: {"name": "proxy", "image": "proxy"}},
+		JSONPatch{op: "add", path: "/spec/template/spec/priorityClassName", value: "high"},
+		JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/imagePullPolicy", value: "Never"}]`, func(created *unstructured.Unstructured) bool {
+		return len(pod(created)["containers"].([]any)) == 2
+	})
+	object := w.deployment()
+	if result := w.apply("at first", apply.Created, object)[0]; result.Survived != "" {
+		t.Errorf("it is said that the server changed %s", result.Survived)
+	}
+	if n := len(pod(w.live(object))["containers"].([]any)); n != 2 {
+		t.Fatalf("there are %d containers: the policy does not work", n)
+	}
+	w.requests.take()
+	w.mustHold("afterwards", object)
+}
