@@ -139,9 +139,8 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	if err != nil {
 		return nil, fmt.Errorf("setting up: %w", err)
 	}
-	if err := reconcilers.SetUp(ctx, mgr, reconcilers.Options{
-		Renderer: renderer, Kinds: kinds, Types: types, Concurrency: o.concurrency,
-	}); err != nil {
+	reconciler := reconcilers.New(mgr, reconcilers.Options{Renderer: renderer, Kinds: kinds, Types: types, Concurrency: o.concurrency})
+	if err := reconciler.SetUp(ctx, mgr); err != nil {
 		return nil, err
 	}
 	synced := func(req *http.Request) error {

@@ -39,14 +39,15 @@ const (
 
 // Reconciler reconciles Memcacheds. Make it with New.
 type Reconciler struct {
-	client   client.Client
-	renderer *render.Renderer
-	applier  *apply.Applier
-	recent   *apply.Recent
-	kinds    []schema.GroupVersionKind
-	events   events.EventRecorder
-	now      func() time.Time
-	recheck  time.Duration
+	client      client.Client
+	renderer    *render.Renderer
+	applier     *apply.Applier
+	recent      *apply.Recent
+	kinds       []schema.GroupVersionKind
+	events      events.EventRecorder
+	now         func() time.Time
+	recheck     time.Duration
+	concurrency int
 }
 
 // Reconcile brings the cluster a step nearer to what the Memcached of req asks for,

@@ -113,9 +113,10 @@ func startOperator(t *testing.T, cfg *rest.Config, namespace string, edits edit)
 	})
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	fatal(t, reconcilers.SetUp(ctx, mgr, reconcilers.Options{
+	reconciler := reconcilers.New(mgr, reconcilers.Options{
 		Renderer: renderer, Kinds: kinds, Types: types, Concurrency: 8, Recheck: 200 * time.Millisecond,
-	}))
+	})
+	fatal(t, reconciler.SetUp(ctx, mgr))
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	o.stop = sync.OnceFunc(func() {

@@ -3,6 +3,7 @@
 package reconcilers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -48,23 +49,25 @@ type Options struct {
 	Recheck time.Duration
 }
 
-// SetUp adds a Reconciler to mgr, whose cache has the options that CacheOptions
-// gives for the same kinds.
-func SetUp(ctx context.Context, mgr ctrl.Manager, options Options) error {
+// New returns a Reconciler that works through mgr, whose cache has the options that
+// CacheOptions gives for the same kinds.
+func New(mgr ctrl.Manager, options Options) *Reconciler {
 	recent := apply.NewRecent(mgr.GetScheme())
-	r := &Reconciler{
-		client:   mgr.GetClient(),
-		renderer: options.Renderer,
-		applier:  apply.New(mgr.GetClient(), mgr.GetAPIReader(), options.Types, recent),
-		recent:   recent,
-		kinds:    options.Kinds,
-		events:   mgr.GetEventRecorder(apply.FieldManager),
-		now:      time.Now,
-		recheck:  options.Recheck,
+	return &Reconciler{
+		client:      mgr.GetClient(),
+		renderer:    options.Renderer,
+		applier:     apply.New(mgr.GetClient(), mgr.GetAPIReader(), options.Types, recent),
+		recent:      recent,
+		kinds:       options.Kinds,
+		events:      mgr.GetEventRecorder(apply.FieldManager),
+		now:         time.Now,
+		recheck:     cmp.Or(options.Recheck, recheckMin),
+		concurrency: options.Concurrency,
 	}
-	if r.recheck == 0 {
-		r.recheck = recheckMin
-	}
+}
+
+// SetUp adds r to mgr: the indexes that it reads by, and what wakes it.
+func (r *Reconciler) SetUp(ctx context.Context, mgr ctrl.Manager) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, podIndex, indexPod); err != nil {
 		return fmt.Errorf("indexing pods: %w", err)
 	}
@@ -73,12 +76,12 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		For(&cachev1alpha1.Memcached{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(podOwner), builder.WithPredicates(podChanged)).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: options.Concurrency,
+			MaxConcurrentReconciles: r.concurrency,
 			// Caches and queue are filled before the lease is held, so that a new leader
 			// serves at once.
 			EnableWarmup: ptr.To(true),
 		})
-	for _, kind := range options.Kinds {
+	for _, kind := range r.kinds {
 		object, err := apply.NewObject(mgr.GetScheme(), kind)
 		if err != nil {
 			return err
@@ -88,7 +91,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		}
 		b = b.Watches(object, forgetting{
 			EventHandler: handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &cachev1alpha1.Memcached{}, handler.OnlyControllerOwner()),
-			recent:       recent,
+			recent:       r.recent,
 		})
 	}
 	if err := b.Complete(r); err != nil {
