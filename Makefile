@@ -76,7 +76,7 @@ bench: kube ## Run the benchmarks, each beside its baseline; the output suits be
 
 .PHONY: fuzz
 fuzz: ## Fuzz the renderer against kustomize for FUZZTIME (1m).
-	go test -run '^$$' -fuzz FuzzRender -fuzztime $(FUZZTIME) ./reconcilers/render
+	go test -run '^$$' -fuzz FuzzRender -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./reconcilers/render
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Run the linters.

@@ -12,7 +12,6 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -107,7 +106,7 @@ func TestTheTutorialsDeploymentIsTakenOver(t *testing.T) {
 	made := deployment(namespace, "memcached-sample")
 	made.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(mc, cachev1alpha1.MemcachedKind)}
 	made.Spec = appsv1.DeploymentSpec{
-		Replicas:        ptr.To(int32(2)),
+		Replicas:        new(int32(2)),
 		Selector:        &metav1.LabelSelector{MatchLabels: selector},
 		MinReadySeconds: 1,
 		Template: corev1.PodTemplateSpec{
@@ -217,7 +216,7 @@ func mutatingPolicy(t *testing.T, namespace, label string) {
 	probe := deployment(namespace, "probe")
 	labels := map[string]string{"app": "probe"}
 	probe.Spec = appsv1.DeploymentSpec{
-		Replicas: ptr.To(int32(0)),
+		Replicas: new(int32(0)),
 		Selector: &metav1.LabelSelector{MatchLabels: labels},
 		Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: labels},

@@ -60,11 +60,10 @@ func (r *Reconciler) deployment(ctx context.Context, observed *observation) (*ap
 		return nil, nil
 	}
 	deployment := &appsv1.Deployment{}
-	err := r.client.Get(ctx, client.ObjectKeyFromObject(mc), deployment)
-	if client.IgnoreNotFound(err) != nil {
+	if err := r.client.Get(ctx, client.ObjectKeyFromObject(mc), deployment); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading the Deployment: %w", err)
 	}
-	if err != nil || !metav1.IsControlledBy(deployment, mc) {
+	if !metav1.IsControlledBy(deployment, mc) {
 		return nil, nil
 	}
 	return deployment, nil

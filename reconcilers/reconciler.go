@@ -29,11 +29,11 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 const (
-	// recheckMin is how soon a name that belongs to somebody else is looked at again,
+	// recheckAfter is how soon a name that belongs to somebody else is looked at again,
 	// at the earliest; no watch tells when it is free.
-	recheckMin = time.Minute
-	// recheckJitter spreads these looks over recheckMin to (1 + recheckJitter) times
-	// recheckMin, five minutes.
+	recheckAfter = time.Minute
+	// recheckJitter spreads these looks over recheckAfter to (1 + recheckJitter) times
+	// recheckAfter, five minutes.
 	recheckJitter = 4.0
 )
 

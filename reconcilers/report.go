@@ -84,8 +84,7 @@ func (r *Reconciler) tell(ctx context.Context, observed *observation, next cache
 	for _, result := range observed.Results {
 		objects.WithLabelValues(result.Object.GetKind(), string(result.Action)).Inc()
 		name := result.Object.GetKind() + " " + result.Object.GetName()
-		switch result.Action {
-		case apply.Created, apply.Configured:
+		if result.Action == apply.Created || result.Action == apply.Configured {
 			done = append(done, string(result.Action)+" "+name)
 		}
 		if result.Survived != "" {

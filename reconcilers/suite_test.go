@@ -22,7 +22,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -109,7 +108,7 @@ func startOperator(t *testing.T, cfg *rest.Config, namespace string, edits edit)
 		Cache:      cacheOptions,
 		Client:     client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -205,7 +204,7 @@ func newMemcached(t *testing.T, namespace, name string, size int32) *cachev1alph
 	t.Helper()
 	mc := &cachev1alpha1.Memcached{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec:       cachev1alpha1.MemcachedSpec{Size: ptr.To(size)},
+		Spec:       cachev1alpha1.MemcachedSpec{Size: new(size)},
 	}
 	fatal(t, suite.Client.Create(t.Context(), mc))
 	return mc

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -61,7 +60,7 @@ func New(mgr ctrl.Manager, options Options) *Reconciler {
 		kinds:       options.Kinds,
 		events:      mgr.GetEventRecorder(apply.FieldManager),
 		now:         time.Now,
-		recheck:     cmp.Or(options.Recheck, recheckMin),
+		recheck:     cmp.Or(options.Recheck, recheckAfter),
 		concurrency: options.Concurrency,
 	}
 }
@@ -79,7 +78,7 @@ func (r *Reconciler) SetUp(ctx context.Context, mgr ctrl.Manager) error {
 			MaxConcurrentReconciles: r.concurrency,
 			// Caches and queue are filled before the lease is held, so that a new leader
 			// serves at once.
-			EnableWarmup: ptr.To(true),
+			EnableWarmup: new(true),
 		})
 	for _, kind := range r.kinds {
 		object, err := apply.NewObject(mgr.GetScheme(), kind)
@@ -89,7 +88,7 @@ func (r *Reconciler) SetUp(ctx context.Context, mgr ctrl.Manager) error {
 		if err := mgr.GetFieldIndexer().IndexField(ctx, object, apply.OwnerIndex, apply.IndexOwner); err != nil {
 			return fmt.Errorf("indexing %s objects: %w", kind.Kind, err)
 		}
-		b = b.Watches(object, forgetting{
+		b = b.Watches(object, remembering{
 			EventHandler: handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &cachev1alpha1.Memcached{}, handler.OnlyControllerOwner()),
 			recent:       r.recent,
 		})
@@ -128,15 +127,30 @@ var podChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		!equality.Semantic.DeepEqual(before.Status, after.Status)
 }}
 
-// forgetting is a handler that also drops what is remembered of objects that the
-// cache sees deleted (or relabelled, which looks the same).
-type forgetting struct {
+// remembering is a handler that keeps recent in step with the cache: what the cache
+// shows need not be remembered any more. An event that shows nothing but what we
+// wrote ourselves wakes nobody: the reconcile that wrote it has judged the answer.
+type remembering struct {
 	handler.EventHandler
 	recent *apply.Recent
 }
 
-// Delete implements handler.EventHandler.
-func (f forgetting) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	f.recent.Forget(e.Object)
-	f.EventHandler.Delete(ctx, e, queue)
+// Create implements handler.EventHandler.
+func (h remembering) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if !h.recent.Confirm(e.Object) {
+		h.EventHandler.Create(ctx, e, queue)
+	}
+}
+
+// Update implements handler.EventHandler.
+func (h remembering) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if !h.recent.Confirm(e.ObjectNew) {
+		h.EventHandler.Update(ctx, e, queue)
+	}
+}
+
+// Delete implements handler.EventHandler. An object that was relabelled looks deleted.
+func (h remembering) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	h.recent.Forget(e.Object)
+	h.EventHandler.Delete(ctx, e, queue)
 }

@@ -12,7 +12,6 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -23,7 +22,7 @@ func newMemcached(t *testing.T, name string, size int32) *cachev1alpha1.Memcache
 	t.Helper()
 	mc := &cachev1alpha1.Memcached{
 		ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(t), Name: name},
-		Spec:       cachev1alpha1.MemcachedSpec{Size: ptr.To(size)},
+		Spec:       cachev1alpha1.MemcachedSpec{Size: new(size)},
 	}
 	fatal(t, plane.Client.Create(t.Context(), mc))
 	return mc
@@ -44,7 +43,7 @@ func kubectl(t *testing.T, args ...string) string {
 func TestScaleChangesTheSize(t *testing.T) {
 	t.Parallel()
 	mc := newMemcached(t, "scaled", 3)
-	mc.Status.Replicas = ptr.To(int32(2))
+	mc.Status.Replicas = new(int32(2))
 	mc.Status.Selector = "app=memcached,memcached_cr=scaled"
 	fatal(t, plane.Client.Status().Update(t.Context(), mc))
 

@@ -198,6 +198,7 @@ func (a *Applier) applied(rendered, answer *unstructured.Unstructured, want want
 	if err != nil {
 		return failed(rendered, err)
 	}
+	a.surviving.Remove(live.GetUID())
 	if gap.fields != "" {
 		a.surviving.Add(live.GetUID(), fingerprint(rendered, gap))
 	}
@@ -286,9 +287,25 @@ func NewObject(scheme *runtime.Scheme, gvk schema.GroupVersionKind) (client.Obje
 	return typed, nil
 }
 
-// IsTerminal tells whether trying again cannot help: the server judged the object
-// itself, not the moment.
+// IsTerminal tells whether trying again cannot help: the object itself was judged,
+// by the server or by the schema, and not the moment.
 func IsTerminal(err error) bool {
 	var foreign *ForeignError
-	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || errors.As(err, &foreign)
+	var schema *SchemaError
+	if errors.As(err, &foreign) || errors.As(err, &schema) {
+		return true
+	}
+	return (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && !isReplaced(err)
+}
+
+// isReplaced tells whether err is the server's answer to an apply to an object whose
+// name another one has taken: it calls the UID an invalid change.
+func isReplaced(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(cause metav1.StatusCause) bool {
+		return cause.Field == "metadata.uid"
+	})
 }

@@ -39,20 +39,33 @@ type wanted struct {
 	values *typed.TypedValue
 }
 
-// want prepares rendered. The error says which field the schema does not know.
+// SchemaError says that a rendered object does not fit the schema of its kind.
+type SchemaError struct {
+	Kind, Name string
+	// Err names the field.
+	Err error
+}
+
+func (e *SchemaError) Error() string {
+	return fmt.Sprintf("%s %s does not fit its schema: %v", e.Kind, e.Name, e.Err)
+}
+
+func (e *SchemaError) Unwrap() error { return e.Err }
+
+// want prepares rendered. The error is a SchemaError.
 func (c comparer) want(rendered *unstructured.Unstructured) (wanted, error) {
 	typed, err := c.types.ObjectToTyped(rendered)
 	if err != nil {
-		return wanted{}, fmt.Errorf("checking the fields of %s %s: %w", rendered.GetKind(), rendered.GetName(), err)
+		return wanted{}, &SchemaError{rendered.GetKind(), rendered.GetName(), err}
 	}
 	fields, err := typed.ToFieldSet()
 	if err != nil {
-		return wanted{}, fmt.Errorf("listing the fields of %s %s: %w", rendered.GetKind(), rendered.GetName(), err)
+		return wanted{}, &SchemaError{rendered.GetKind(), rendered.GetName(), err}
 	}
 	fields = fields.Difference(unmanaged)
 	canonical, err := c.canonical(rendered)
 	if err != nil {
-		return wanted{}, err
+		return wanted{}, &SchemaError{rendered.GetKind(), rendered.GetName(), err}
 	}
 	return wanted{fields: fields, values: canonical.ExtractItems(fields)}, nil
 }
@@ -65,7 +78,7 @@ func (c comparer) canonical(rendered *unstructured.Unstructured) (*typed.TypedVa
 		return nil, err
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(rendered.Object, object); err != nil {
-		return nil, fmt.Errorf("converting %s %s: %w", rendered.GetKind(), rendered.GetName(), err)
+		return nil, err
 	}
 	object.GetObjectKind().SetGroupVersionKind(rendered.GroupVersionKind())
 	return c.types.ObjectToTyped(object)
@@ -87,7 +100,8 @@ func (c comparer) gap(want wanted, live client.Object) (gap, error) {
 	if err != nil {
 		return gap{}, err
 	}
-	all, err := c.types.ObjectToTyped(live)
+	// The server lets an Update write a list item twice, such as a variable.
+	all, err := c.types.ObjectToTyped(live, typed.AllowDuplicates)
 	if err != nil {
 		return gap{}, fmt.Errorf("reading the fields of the live %s: %w", live.GetName(), err)
 	}

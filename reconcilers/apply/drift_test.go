@@ -43,6 +43,9 @@ func TestDriftIsPutBack(t *testing.T) {
 		"an environment variable is edited": {"Deployment", updated(func(live *unstructured.Unstructured) {
 			container(live)["env"].([]any)[0].(map[string]any)["value"] = "2048"
 		}), once("deployments")},
+		"an environment variable of ours is written a second time": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			container(live)["env"] = append(container(live)["env"].([]any), map[string]any{"name": "MEMCACHED_THREADS", "value": "1"})
+		}), once("deployments")},
 		"an argument is added": {"Deployment", updated(func(live *unstructured.Unstructured) {
 			container(live)["args"] = append(container(live)["args"].([]any), "--verbose")
 		}), once("deployments")},

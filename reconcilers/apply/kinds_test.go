@@ -7,6 +7,7 @@ import "k8s.io/apimachinery/pkg/runtime/schema"
 var (
 	widgetKind = schema.GroupVersionKind{Group: "test.example.com", Version: "v1", Kind: "Widget"}
 	gadgetKind = schema.GroupVersionKind{Group: "loose.example.com", Version: "v1", Kind: "Gadget"}
+	gizmoKind  = schema.GroupVersionKind{Group: "changing.example.com", Version: "v1", Kind: "Gizmo"}
 )
 
 // widgets are custom resources with a full schema: list-maps, sets, atomic lists
@@ -75,6 +76,29 @@ spec:
       openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}
 `
 
+// gizmos are custom resources whose schema changes.
+const gizmos = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gizmos.changing.example.com}
+spec:
+  group: changing.example.com
+  scope: Namespaced
+  names: {kind: Gizmo, listKind: GizmoList, plural: gizmos, singular: gizmo}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {type: integer}
+`
+
 // moreKinds grants the operator what the generated role would, had the templates
 // these kinds.
 const moreKinds = `
@@ -100,7 +124,7 @@ rules:
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles]
   verbs: [bind]
-- apiGroups: [test.example.com, loose.example.com]
+- apiGroups: [test.example.com, loose.example.com, changing.example.com]
   resources: ["*"]
   verbs: *verbs
 `

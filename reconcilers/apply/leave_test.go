@@ -25,6 +25,10 @@ func TestWhatOthersOwnIsLeftAlone(t *testing.T) {
 		"an environment variable is added": updated(func(live *unstructured.Unstructured) {
 			container(live)["env"] = append(container(live)["env"].([]any), map[string]any{"name": "MORE", "value": "1"})
 		}),
+		"an environment variable is added twice": updated(func(live *unstructured.Unstructured) {
+			more := map[string]any{"name": "MORE", "value": "1"}
+			container(live)["env"] = append(container(live)["env"].([]any), more, more)
+		}),
 		"a CPU limit is added": updated(func(live *unstructured.Unstructured) {
 			container(live)["resources"].(map[string]any)["limits"].(map[string]any)["cpu"] = "2"
 		}),

@@ -48,6 +48,7 @@ var kinds = []schema.GroupVersionKind{
 	{Version: "v1", Kind: "ServiceAccount"},
 	widgetKind,
 	gadgetKind,
+	gizmoKind,
 }
 
 // env is what all tests share: one API server, and one cache of what the operator
@@ -106,7 +107,7 @@ func prepare(ctx context.Context) error {
 	if env.operator, err = env.plane.OperatorConfig(ctx); err != nil {
 		return err
 	}
-	for _, text := range []string{widgets, gadgets, moreKinds, moreKindsBinding} {
+	for _, text := range []string{widgets, gadgets, gizmos, moreKinds, moreKindsBinding} {
 		object := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
 			return err

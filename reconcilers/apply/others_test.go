@@ -145,3 +145,14 @@ func (w *world) awaitAdmission(wanted func(created *unstructured.Unstructured, e
 		w.t.Fatalf("the server does not admit as it should: %v; last: %v", err, last)
 	}
 }
+
+// eventually waits until condition holds.
+func (w *world) eventually(what string, condition func() bool) {
+	w.t.Helper()
+	err := wait.PollUntilContextTimeout(w.t.Context(), 10*time.Millisecond, deadline, true, func(context.Context) (bool, error) {
+		return condition(), nil
+	})
+	if err != nil {
+		w.t.Fatalf("waiting until %s: %v", what, err)
+	}
+}

@@ -4,6 +4,7 @@ package apply
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,7 +28,9 @@ const (
 // up with it, so that a reconcile that comes in between does not see, and undo or
 // repeat, an old state. It is safe for use by many goroutines.
 type Recent struct {
-	scheme  *runtime.Scheme
+	scheme *runtime.Scheme
+	// mu is held from a look at objects to what follows from it.
+	mu      sync.Mutex
 	objects *cache.LRUExpireCache
 }
 
@@ -43,6 +46,8 @@ func NewRecent(scheme *runtime.Scheme) *Recent {
 
 // Wrote remembers object as the server answered it. It must not be changed after.
 func (r *Recent) Wrote(object client.Object) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.objects.Add(r.key(object, client.ObjectKeyFromObject(object)), object, RecentTTL)
 }
 
@@ -54,6 +59,8 @@ func (r *Recent) Get(ctx context.Context, reader client.Reader, key client.Objec
 	if err != nil && client.IgnoreNotFound(err) != nil {
 		return nil, err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	written, ok := r.objects.Get(id)
 	if !ok {
 		return object, err
@@ -66,9 +73,27 @@ func (r *Recent) Get(ctx context.Context, reader client.Reader, key client.Objec
 	return newest, nil
 }
 
+// Confirm tells whether object, which the cache now shows, is exactly what was
+// written last, and if so drops it.
+func (r *Recent) Confirm(object client.Object) bool {
+	id := r.key(object, client.ObjectKeyFromObject(object))
+	written, ok := r.objects.Get(id)
+	if !ok {
+		return false
+	}
+	newest := written.(client.Object)
+	if newest.GetUID() != object.GetUID() || newest.GetResourceVersion() != object.GetResourceVersion() {
+		return false
+	}
+	r.objects.Remove(id)
+	return true
+}
+
 // Forget drops what is remembered of object, which the cache saw deleted.
 func (r *Recent) Forget(object client.Object) {
 	id := r.key(object, client.ObjectKeyFromObject(object))
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if written, ok := r.objects.Get(id); ok && written.(client.Object).GetUID() == object.GetUID() {
 		r.objects.Remove(id)
 	}

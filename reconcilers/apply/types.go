@@ -4,6 +4,7 @@ package apply
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,8 +19,18 @@ import (
 // scheme, the server's own for the others.
 type types struct {
 	builtin managedfields.TypeConverter
-	served  map[schema.GroupVersion]managedfields.TypeConverter
+	served  map[schema.GroupVersion]served
 	scheme  *runtime.Scheme
+}
+
+// served is a schema as the server had it at the start.
+type served struct {
+	// strict refuses fields that the schema does not know: such a field of ours is a
+	// mistake.
+	strict managedfields.TypeConverter
+	// lenient takes them as they come: a live object has such fields once its
+	// definition was changed.
+	lenient managedfields.TypeConverter
 }
 
 // NewTypes returns a converter for kinds. Schemas that client-go lacks (those of
@@ -27,7 +38,7 @@ type types struct {
 func NewTypes(scheme *runtime.Scheme, server openapi.Client, kinds []schema.GroupVersionKind) (managedfields.TypeConverter, error) {
 	t := &types{
 		builtin: applyconfigurations.NewTypeConverter(scheme),
-		served:  map[schema.GroupVersion]managedfields.TypeConverter{},
+		served:  map[schema.GroupVersion]served{},
 		scheme:  scheme,
 	}
 	for _, kind := range kinds {
@@ -39,23 +50,34 @@ func NewTypes(scheme *runtime.Scheme, server openapi.Client, kinds []schema.Grou
 		if err != nil {
 			return nil, fmt.Errorf("reading the schema of %s from the server: %w", version, err)
 		}
-		if t.served[version], err = managedfields.NewTypeConverter(document.Components.Schemas, false); err != nil {
+		strict, err := managedfields.NewTypeConverter(document.Components.Schemas, false)
+		if err != nil {
 			return nil, fmt.Errorf("reading the schema of %s: %w", version, err)
 		}
+		lenient, err := managedfields.NewTypeConverter(document.Components.Schemas, true)
+		if err != nil {
+			return nil, fmt.Errorf("reading the schema of %s: %w", version, err)
+		}
+		t.served[version] = served{strict, lenient}
 	}
 	return t, nil
 }
 
-func (t *types) of(kind schema.GroupVersionKind) managedfields.TypeConverter {
-	if served, ok := t.served[kind.GroupVersion()]; ok && !t.scheme.Recognizes(kind) {
-		return served
-	}
-	return t.builtin
-}
-
-// ObjectToTyped implements managedfields.TypeConverter.
+// ObjectToTyped implements managedfields.TypeConverter. With typed.AllowDuplicates,
+// which is for live objects, fields that the schema does not know are allowed as well.
 func (t *types) ObjectToTyped(object runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
-	return t.of(object.GetObjectKind().GroupVersionKind()).ObjectToTyped(object, options...)
+	kind := object.GetObjectKind().GroupVersionKind()
+	served, ok := t.served[kind.GroupVersion()]
+	if !ok || t.scheme.Recognizes(kind) {
+		return t.builtin.ObjectToTyped(object, options...)
+	}
+	if !slices.Contains(options, typed.AllowDuplicates) {
+		if _, err := served.strict.ObjectToTyped(object, options...); err != nil {
+			return nil, err
+		}
+	}
+	// Values are comparable only when they come from one converter.
+	return served.lenient.ObjectToTyped(object, options...)
 }
 
 // TypedToObject implements managedfields.TypeConverter.

@@ -45,16 +45,16 @@ func Compute(o Observation) cachev1alpha1.MemcachedStatus {
 	mc := o.Memcached
 	status := cachev1alpha1.MemcachedStatus{
 		Nodes:              nodes(o.Pods),
-		Replicas:           ptr.To(int32(0)),
-		ReadyReplicas:      ptr.To(int32(0)),
+		Replicas:           new(int32(0)),
+		ReadyReplicas:      new(int32(0)),
 		Selector:           mc.Status.Selector,
 		Endpoint:           fmt.Sprintf("%s.%s.svc:%d", mc.Name, mc.Namespace, ptr.Deref(mc.Spec.ContainerPort, 11211)),
 		Image:              mc.Status.Image,
 		ObservedGeneration: mc.Generation,
 	}
 	if d := o.Deployment; d != nil {
-		status.Replicas = ptr.To(d.Status.Replicas)
-		status.ReadyReplicas = ptr.To(d.Status.ReadyReplicas)
+		status.Replicas = new(d.Status.Replicas)
+		status.ReadyReplicas = new(d.Status.ReadyReplicas)
 		status.Selector = metav1.FormatLabelSelector(d.Spec.Selector)
 		for _, container := range d.Spec.Template.Spec.Containers {
 			if container.Name == mainContainer {
@@ -85,6 +85,7 @@ func conditions(o Observation, v verdict) []metav1.Condition {
 		available(o),
 	}
 	switch v.outcome {
+	case ready: // Neither of the two is present.
 	case reconciling:
 		wanted = append(wanted, condition(cachev1alpha1.ConditionReconciling, true, v.reason, v.message))
 	case stalled:

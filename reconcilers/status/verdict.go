@@ -6,9 +6,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -51,14 +51,30 @@ func judge(o Observation) verdict {
 	}
 	for _, check := range checks {
 		if v := check(o); v != nil {
-			v.message = clip(v.message)
-			return *v
+			return v.wellFormed()
 		}
 	}
-	if size(o.Memcached) == 0 {
+	switch {
+	case o.Deployment == nil:
+		return verdict{ready, cachev1alpha1.ReasonReady, "every object is as the templates say"}
+	case size(o.Memcached) == 0:
 		return verdict{ready, cachev1alpha1.ReasonReady, "scaled to zero"}
+	default:
+		return verdict{ready, cachev1alpha1.ReasonReady, "all pods are up to date and ready"}
 	}
-	return verdict{ready, cachev1alpha1.ReasonReady, "all pods are up to date and ready"}
+}
+
+// reasonForm is what the API takes as a condition's reason.
+var reasonForm = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+
+// wellFormed puts words of others into the form that the API takes: a status that
+// it refuses would never be written.
+func (v verdict) wellFormed() verdict {
+	if !reasonForm.MatchString(v.reason) {
+		v.reason, v.message = cachev1alpha1.ReasonRollingOut, v.reason+": "+v.message
+	}
+	v.message = clip(v.message)
+	return v
 }
 
 func renderFailed(o Observation) *verdict {
@@ -76,8 +92,7 @@ func objectsRefused(o Observation) *verdict {
 			continue
 		}
 		messages = append(messages, result.Err.Error())
-		var foreign *apply.ForeignError
-		if errors.As(result.Err, &foreign) {
+		if _, ok := errors.AsType[*apply.ForeignError](result.Err); ok {
 			reason = cachev1alpha1.ReasonForeignObject
 		} else if reason == "" {
 			reason = cachev1alpha1.ReasonInvalidObject
@@ -175,7 +190,11 @@ func rollOutUnfinished(o Observation) *verdict {
 	if s.ObservedGeneration >= d.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want {
 		return nil
 	}
-	return &verdict{reconciling, cachev1alpha1.ReasonRollingOut, counts(o)}
+	message := counts(o)
+	if s.ReadyReplicas >= want && s.UpdatedReplicas == want && s.AvailableReplicas < want {
+		message += fmt.Sprintf("; each counts once it has been ready for %d s", d.Spec.MinReadySeconds)
+	}
+	return &verdict{reconciling, cachev1alpha1.ReasonRollingOut, message}
 }
 
 func counts(o Observation) string {
@@ -214,12 +233,9 @@ func podProblem(pod corev1.Pod) (reason, message string) {
 
 // clip shortens a message at a character's border.
 func clip(message string) string {
+	message = strings.ToValidUTF8(message, "\uFFFD")
 	if len(message) <= maxMessage {
 		return message
 	}
-	message = message[:maxMessage-len("…")]
-	for !utf8.ValidString(message) {
-		message = message[:len(message)-1]
-	}
-	return message + "…"
+	return strings.ToValidUTF8(message[:maxMessage-len("…")], "") + "…"
 }

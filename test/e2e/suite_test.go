@@ -23,7 +23,6 @@ import (
 	"k8s.io/client-go/rest"
 	clientcmd "k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -81,16 +80,14 @@ func build(t *testing.T, dir string) string {
 }
 
 // command runs a command in dir and fails the test with its output when it fails.
-func command(t *testing.T, dir, name string, arguments ...string) string {
+func command(t *testing.T, dir, name string, arguments ...string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), name, arguments...)
 	c.Dir = dir
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	output, err := c.CombinedOutput()
-	if err != nil {
+	if output, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v\n%s", name, arguments, err, output)
 	}
-	return string(output)
 }
 
 // runOperator runs program until the returned function is called or the test ends.
@@ -191,7 +188,7 @@ func newMemcached(t *testing.T, cluster *controlplane.ControlPlane, namespace, n
 	t.Helper()
 	mc := &cachev1alpha1.Memcached{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec:       cachev1alpha1.MemcachedSpec{Size: ptr.To(size)},
+		Spec:       cachev1alpha1.MemcachedSpec{Size: new(size)},
 	}
 	fatal(t, cluster.Client.Create(t.Context(), mc))
 	return mc

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+
+	"github.com/example/memcached-operator/reconcilers/apply"
+)
+
+func TestSchemasAreReadFromTheServerOnlyWhereClientGoLacksThem(t *testing.T) {
+	t.Parallel()
+	const index = "get /openapi/v3"
+	for sentence, test := range map[string]struct {
+		kinds []schema.GroupVersionKind
+		want  []string
+		err   string
+	}{
+		"none": {},
+		"kinds of client-go": {
+			kinds: []schema.GroupVersionKind{{Version: "v1", Kind: "Service"}, {Group: "apps", Version: "v1", Kind: "Deployment"}},
+		},
+		"a custom resource among them": {
+			kinds: []schema.GroupVersionKind{{Version: "v1", Kind: "Service"}, widgetKind},
+			want:  []string{index, index + "/apis/test.example.com/v1"},
+		},
+		"two kinds of one group": {
+			kinds: []schema.GroupVersionKind{widgetKind, {Group: "test.example.com", Version: "v1", Kind: "WidgetSet"}},
+			want:  []string{index, index + "/apis/test.example.com/v1"},
+		},
+		"a group that is not served": {
+			kinds: []schema.GroupVersionKind{{Group: "none.example.com", Version: "v1", Kind: "Nothing"}},
+			want:  []string{index},
+			err:   "reading the schema of none.example.com/v1 from the server",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			sent := &requests{}
+			server, err := discovery.NewDiscoveryClientForConfig(sent.watch(env.operator))
+			must(t, err)
+			_, err = apply.NewTypes(env.scheme, server.OpenAPIV3(), test.kinds)
+			if test.err == "" {
+				must(t, err)
+			} else if err == nil || !strings.Contains(err.Error(), test.err) {
+				t.Errorf("got %v, want %q", err, test.err)
+			}
+			sent.mustBe(t, "reading", test.want...)
+		})
+	}
+}
+
+func TestTheFieldsOfEveryKindAreChecked(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 1}}`:                 "",
+		`{apiVersion: apps/v1, kind: Deployment, spec: {Replicas: 1}}`:                 ".spec.Replicas: field not declared in schema",
+		`{apiVersion: test.example.com/v1, kind: Widget, spec: {size: 1}}`:             "",
+		`{apiVersion: test.example.com/v1, kind: Widget, spec: {size: a}}`:             ".spec.size: expected numeric",
+		`{apiVersion: test.example.com/v1, kind: Widget, spec: {ports: [{port: 1}]}}`:  "name",
+		`{apiVersion: test.example.com/v1, kind: Widget, spec: {tags: [a, a]}}`:        "duplicate",
+		`{apiVersion: loose.example.com/v1, kind: Gadget, anything: [{goes: 1}, two]}`: "",
+		`{apiVersion: elsewhere.example.com/v1, kind: Nothing, spec: {}}`:              "no kind \"Nothing\" is registered",
+	} {
+		_, err := env.types.ObjectToTyped(parse(t, text))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestTypedValuesBecomeObjectsAgain(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`{apiVersion: v1, kind: ConfigMap, data: {a: b}}`,
+		`{apiVersion: test.example.com/v1, kind: Widget, spec: {size: 1}}`,
+	} {
+		object := parse(t, text)
+		value, err := env.types.ObjectToTyped(object)
+		must(t, err)
+		again, err := env.types.TypedToObject(value)
+		must(t, err)
+		mustBeSame(t, again.(*unstructured.Unstructured).Object, object.Object)
+	}
+}
+
+// A custom resource's definition may change while the operator runs: fields of ours
+// are judged as before, and fields that we do not know are not ours.
+func TestADefinitionThatChangesDoesNoHarm(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	object := w.made(`{apiVersion: changing.example.com/v1, kind: Gizmo, spec: {size: 1}}`)
+	w.applied(object)
+	definition := parse(t, strings.Replace(gizmos, "{type: integer}", "{type: integer}\n              novel: {type: string, default: here}", 1))
+	must(t, env.plane.Apply(t.Context(), definition))
+	w.eventually("the new field is there", func() bool {
+		w.update("someone", object, func(live *unstructured.Unstructured) {
+			live.SetAnnotations(map[string]string{"now": time.Now().String()})
+		})
+		return get(t, w.live(object), "spec", "novel") == "here"
+	})
+	w.settle(object)
+	w.mustHold("with a field that the operator does not know", object)
+
+	set(t, object, int64(2), "spec", "size")
+	w.apply("when ours changes", apply.Configured, object)
+	w.requests.mustBe(t, "when ours changes", "apply gizmos/cache")
+	w.mustHold("afterwards", object)
+}
