@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -154,5 +155,15 @@ func (w *world) eventually(what string, condition func() bool) {
 	})
 	if err != nil {
 		w.t.Fatalf("waiting until %s: %v", what, err)
+	}
+}
+
+// mustBeGone checks that object is not on the server.
+func (w *world) mustBeGone(object *unstructured.Unstructured) {
+	w.t.Helper()
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(object.GroupVersionKind())
+	if err := env.admin.Get(w.t.Context(), client.ObjectKeyFromObject(object), live); !apierrors.IsNotFound(err) {
+		w.t.Errorf("%s %s is still there (%v)", object.GetKind(), object.GetName(), err)
 	}
 }

@@ -98,7 +98,7 @@ func (r *Renderer) example() (*cachev1alpha1.Memcached, input, error) {
 // try renders the example with components and checks what comes out, first as it
 // stands in the templates (the error can name the file), then filled in.
 func (r *Renderer) try(components []string, mc *cachev1alpha1.Memcached, in input, c checker) ([]*unstructured.Unstructured, error) {
-	p, err := newPlan(r.tree, components, in)
+	p, err := newPlan(r.tree, components, in, nil)
 	if err != nil {
 		return nil, describe(components, err)
 	}
@@ -118,6 +118,8 @@ func (r *Renderer) try(components []string, mc *cachev1alpha1.Memcached, in inpu
 			return nil, describe(components, fmt.Errorf("%s %s, filled in from %s: %w", object.GetKind(), object.GetName(), memcachedFile, err))
 		}
 	}
+	// The last set that is tried has every component on: its mains are everybody's.
+	r.mains = newMains(p.templates)
 	return objects, nil
 }
 

@@ -98,6 +98,25 @@ func TestFilesAddedToTheBaseComeOut(t *testing.T) {
 	}
 }
 
+func TestAComponentThatIsTurnedOnRenamesNothing(t *testing.T) {
+	t.Parallel()
+	configMap := func(name string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n"
+	}
+	component := "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [configmap.yaml]\n"
+	r := mustNew(t, edited(t, edits{
+		"components/podMetadata.annotations/kustomization.yaml": component,
+		"components/podMetadata.annotations/configmap.yaml":     configMap("early"),
+		"components/site/kustomization.yaml":                    component,
+		"components/site/configmap.yaml":                        configMap("late"),
+	}), Defaults{})
+	off, on := named("web"), named("web")
+	on.Spec.PodMetadata = &cachev1alpha1.PodMetadata{Annotations: map[string]cachev1alpha1.AnnotationValue{"a": "b"}}
+	find(t, mustRender(t, r, off), "ConfigMap", "web-late")
+	find(t, mustRender(t, r, on), "ConfigMap", "web-late")
+	find(t, mustRender(t, r, on), "ConfigMap", "web")
+}
+
 func TestMemcachedsSideBySideShareNoObject(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, edited(t, withConfigAndPolicy(t)), Defaults{})

@@ -36,20 +36,30 @@ type reference struct {
 	path     []any
 }
 
-func newNaming(held Tree, root string, templates []*kyaml.RNode) (naming, error) {
-	n := naming{}
-	mains := map[string]int{}
-	for i, template := range templates {
-		object := templateName{apiVersion: template.GetApiVersion(), kind: template.GetKind(), name: template.GetName()}
-		n.objects = append(n.objects, object)
-		if _, found := mains[object.kind]; !found || object.name == mainName {
-			mains[object.kind] = i
+// mains are the template names, by kind, of the objects that take the Memcached's
+// own name. They are found once, with every component on: a component that is turned
+// on must not rename what is there.
+type mains map[string]string
+
+func newMains(templates []*kyaml.RNode) mains {
+	m := mains{}
+	for _, template := range templates {
+		if _, found := m[template.GetKind()]; !found || template.GetName() == mainName {
+			m[template.GetKind()] = template.GetName()
 		}
 	}
-	for _, i := range mains {
-		n.objects[i].main = true
+	return m
+}
+
+func newNaming(held Tree, root string, templates []*kyaml.RNode, m mains) (naming, error) {
+	n := naming{}
+	kinds := map[string]bool{}
+	for _, template := range templates {
+		kind, name := template.GetKind(), template.GetName()
+		n.objects = append(n.objects, templateName{apiVersion: template.GetApiVersion(), kind: kind, name: name, main: m[kind] == name})
+		kinds[kind] = true
 	}
-	for kind := range mains {
+	for kind := range kinds {
 		if err := n.findReferences(held, root, kind, templates); err != nil {
 			return naming{}, fmt.Errorf("looking for references to %s objects: %w", kind, err)
 		}

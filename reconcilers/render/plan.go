@@ -27,8 +27,8 @@ type plan struct {
 }
 
 // newPlan builds tree with components once, replacements held back, and proves the
-// result against whole builds of in.
-func newPlan(tree Tree, components []string, in input) (*plan, error) {
+// result against whole builds of in. Without mains, it finds them for itself.
+func newPlan(tree Tree, components []string, in input, m mains) (*plan, error) {
 	kustomizations, err := tree.kustomizations()
 	if err != nil {
 		return nil, err
@@ -59,7 +59,10 @@ func newPlan(tree Tree, components []string, in input) (*plan, error) {
 			p.templates = append(p.templates, &resource.RNode)
 		}
 	}
-	if p.naming, err = newNaming(held, p.root, p.templates); err != nil {
+	if m == nil {
+		m = newMains(p.templates)
+	}
+	if p.naming, err = newNaming(held, p.root, p.templates, m); err != nil {
 		return nil, err
 	}
 	depends, err := order{tree, kustomizations, map[string]bool{}}.dependsOnValues(".")

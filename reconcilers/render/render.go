@@ -35,6 +35,7 @@ type Renderer struct {
 	defaults Defaults
 	kinds    []schema.GroupVersionKind
 	sources  map[schema.GroupVersionKind]string
+	mains    mains
 
 	mu    sync.Mutex
 	plans map[string]*planOnce
@@ -107,7 +108,7 @@ func (r *Renderer) planFor(in input) (*plan, error) {
 		r.plans[key] = once
 	}
 	r.mu.Unlock()
-	once.Do(func() { once.plan, once.err = newPlan(r.tree, components, in) })
+	once.Do(func() { once.plan, once.err = newPlan(r.tree, components, in, r.mains) })
 	return once.plan, once.err
 }
 

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/reconcilers/apply"
+)
+
+// cached is a cache that shows one ConfigMap, or an error when that is nil.
+type cached struct {
+	client.Reader
+	shows *corev1.ConfigMap
+	err   error
+}
+
+func (c cached) Get(_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	switch {
+	case c.err != nil:
+		return c.err
+	case c.shows == nil || client.ObjectKeyFromObject(c.shows) != key:
+		return apierrors.NewNotFound(corev1.Resource("configmaps"), key.Name)
+	}
+	c.shows.DeepCopyInto(object.(*corev1.ConfigMap))
+	return nil
+}
+
+func configMap(uid, version string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b", UID: types.UID(uid), ResourceVersion: version}}
+}
+
+func TestTheNewestStateIsSeen(t *testing.T) {
+	t.Parallel()
+	for sentence, test := range map[string]struct {
+		cached, written *corev1.ConfigMap
+		err             error
+		// want is the version seen, now and (again, when not empty) at the next look.
+		want, again string
+		gone        bool
+	}{
+		"nothing was written, the cache has it":           {cached: configMap("1", "5"), want: "5"},
+		"nothing was written, the cache does not have it": {gone: true},
+		"the cache has not seen the creation":             {written: configMap("1", "5"), want: "5", again: "5"},
+		"the cache is older than what was written":        {cached: configMap("1", "5"), written: configMap("1", "6"), want: "6", again: "6"},
+		"the cache has what was written":                  {cached: configMap("1", "6"), written: configMap("1", "6"), want: "6"},
+		"the cache is newer than what was written":        {cached: configMap("1", "7"), written: configMap("1", "6"), want: "7"},
+		"versions are numbers, not texts":                 {cached: configMap("1", "9"), written: configMap("1", "10"), want: "10", again: "10"},
+		"another object has the name by now":              {cached: configMap("2", "7"), written: configMap("1", "6"), want: "7"},
+		"another object had the name before":              {cached: configMap("1", "6"), written: configMap("2", "7"), want: "7", again: "7"},
+		"a version that is no number: the cache is right": {cached: configMap("1", "x"), written: configMap("1", "6"), want: "x"},
+		"the cache cannot be read":                        {err: errors.New("not started"), written: configMap("1", "6")},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			recent := apply.NewRecent(env.scheme)
+			if test.written != nil {
+				recent.Wrote(test.written)
+			}
+			look := func() (client.Object, error) {
+				return recent.Get(t.Context(), cached{shows: test.cached, err: test.err}, client.ObjectKey{Namespace: "a", Name: "b"}, &corev1.ConfigMap{})
+			}
+			for i, want := range []string{test.want, test.again} {
+				if i > 0 && want == "" {
+					want = test.want
+				}
+				object, err := look()
+				switch {
+				case test.err != nil:
+					if !errors.Is(err, test.err) {
+						t.Errorf("got %v, want %v", err, test.err)
+					}
+				case test.gone:
+					if !apierrors.IsNotFound(err) {
+						t.Errorf("got %v, want that it is not found", err)
+					}
+				case err != nil || object.GetResourceVersion() != want:
+					t.Errorf("look %d: got version %v (%v), want %s", i, object.GetResourceVersion(), err, want)
+				}
+			}
+		})
+	}
+}
+
+// Once the cache has caught up, it is believed: also when it goes back to nothing.
+func TestWhatTheCacheHasSeenIsForgotten(t *testing.T) {
+	t.Parallel()
+	recent := apply.NewRecent(env.scheme)
+	recent.Wrote(configMap("1", "6"))
+	key := client.ObjectKey{Namespace: "a", Name: "b"}
+	if _, err := recent.Get(t.Context(), cached{shows: configMap("1", "6")}, key, &corev1.ConfigMap{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := recent.Get(t.Context(), cached{}, key, &corev1.ConfigMap{}); !apierrors.IsNotFound(err) {
+		t.Errorf("got %v, want that it is not found", err)
+	}
+}
+
+func TestADeletedObjectIsForgotten(t *testing.T) {
+	t.Parallel()
+	other := configMap("1", "6")
+	other.Name = "other"
+	// Objects of kinds without a Go type carry their kind; those out of a cache do not.
+	loose := &unstructured.Unstructured{}
+	loose.SetAPIVersion("v1")
+	loose.SetKind("ConfigMap")
+	loose.SetNamespace("a")
+	loose.SetName("b")
+	loose.SetUID("1")
+	for sentence, test := range map[string]struct {
+		deleted client.Object
+		forgets bool
+	}{
+		"the one that was written":                       {configMap("1", "9"), true},
+		"the one that was written, as an untyped object": {loose, true},
+		"an earlier one of the name":                     {configMap("0", "5"), false},
+		"one of another name":                            {other, false},
+		"one of another kind":                            {&corev1.Secret{ObjectMeta: configMap("1", "6").ObjectMeta}, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			recent := apply.NewRecent(env.scheme)
+			recent.Wrote(configMap("1", "6"))
+			recent.Forget(test.deleted)
+			_, err := recent.Get(t.Context(), cached{}, client.ObjectKey{Namespace: "a", Name: "b"}, &corev1.ConfigMap{})
+			if apierrors.IsNotFound(err) != test.forgets {
+				t.Errorf("got %v, want it forgotten: %v", err, test.forgets)
+			}
+		})
+	}
+}
+
+// Whoever wrote a state sees that one or a newer one, whatever others look at and
+// however far behind the cache is.
+func TestAWriterSeesItsOwnWriteAmongManyReaders(t *testing.T) {
+	t.Parallel()
+	const writers, readers, writes = 8, 4, 300
+	recent := apply.NewRecent(env.scheme)
+	var wg, lookers sync.WaitGroup
+	done := make(chan struct{})
+	for i := range writers {
+		name := fmt.Sprint("writer-", i)
+		key := client.ObjectKey{Namespace: "a", Name: name}
+		state := func(version int64) *corev1.ConfigMap {
+			object := configMap(name, strconv.FormatInt(version, 10))
+			object.Name = name
+			return object
+		}
+		// seen is what the cache shows: at times what was written last, at times less.
+		var seen atomic.Int64
+		seen.Store(1)
+		wg.Go(func() {
+			for version := int64(2); version < writes; version++ {
+				recent.Wrote(state(version))
+				behind := cached{shows: state(version - 1)}
+				object, err := recent.Get(t.Context(), behind, key, &corev1.ConfigMap{})
+				if want := strconv.FormatInt(version, 10); err != nil || object.GetResourceVersion() != want {
+					t.Errorf("%s wrote version %s and sees %v (%v)", name, want, object.GetResourceVersion(), err)
+				}
+				seen.Store(version)
+			}
+		})
+		for range readers {
+			lookers.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					version := seen.Load()
+					if _, err := recent.Get(t.Context(), cached{shows: state(version)}, key, &corev1.ConfigMap{}); err != nil {
+						t.Error(err)
+					}
+					stranger := state(version)
+					stranger.UID = "another"
+					recent.Forget(stranger)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	close(done)
+	lookers.Wait()
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
+)
+
+func TestComputeReportsWhatIs(t *testing.T) {
+	t.Parallel()
+	const (
+		selector = "app=memcached,memcached_cr=cache"
+		endpoint = "cache.shop.svc:11211"
+		image    = "memcached:1.6.45"
+	)
+	names := []string{"cache-a", "cache-b", "cache-c"}
+	last := func(o *Observation) {
+		o.Memcached.Status.Selector, o.Memcached.Status.Image = selector, image
+	}
+	status := func(nodes []string, replicas, readyReplicas int32, selector, endpoint, image string) cachev1alpha1.MemcachedStatus {
+		return cachev1alpha1.MemcachedStatus{
+			Nodes: nodes, Replicas: &replicas, ReadyReplicas: &readyReplicas,
+			Selector: selector, Endpoint: endpoint, Image: image, ObservedGeneration: 7,
+		}
+	}
+	for sentence, test := range map[string]struct {
+		given given
+		want  cachev1alpha1.MemcachedStatus
+	}{
+		"nodes are sorted": {nil, status(names, 3, 3, selector, endpoint, image)},
+		"pods that are being deleted are no nodes": {
+			podIs("cache-b", terminating), status([]string{"cache-a", "cache-c"}, 3, 3, selector, endpoint, image),
+		},
+		"no pods are no nodes": {noPods, status(nil, 3, 3, selector, endpoint, image)},
+		"replicas are the Deployment's, of any revision": {
+			counted(5, 2, 4, 3), status(names, 5, 4, selector, endpoint, image),
+		},
+		"the endpoint has the port that was asked for": {
+			func(o *Observation) { o.Memcached.Spec.ContainerPort = new(int32(22122)) },
+			status(names, 3, 3, selector, "cache.shop.svc:22122", image),
+		},
+		"no port means 11211": {
+			func(o *Observation) { o.Memcached.Spec.ContainerPort = nil }, status(names, 3, 3, selector, endpoint, image),
+		},
+		"the image is that of the container memcached": {
+			func(o *Observation) { o.Deployment.Spec.Template.Spec.Containers[1].Image = "other:2" },
+			status(names, 3, 3, selector, endpoint, "other:2"),
+		},
+		"without a Deployment there are no replicas": {
+			all(noDeployment, noPods), status(nil, 0, 0, "", endpoint, ""),
+		},
+		"without a Deployment selector and image are the last ones": {
+			all(noDeployment, last), status(names, 0, 0, selector, endpoint, image),
+		},
+		"a render error keeps replicas and nodes": {
+			all(last, renderError("x")), status(names, 3, 3, selector, endpoint, image),
+		},
+		"a foreign Deployment has none of our replicas": {
+			all(foreign("Deployment"), noDeployment, noPods), status(nil, 0, 0, "", endpoint, ""),
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			got := Compute(observed(test.given))
+			got.Conditions = nil
+			if !equality.Semantic.DeepEqual(got, test.want) {
+				t.Errorf("the status is\n%+v, want\n%+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestEveryConditionNamesTheGenerationSeen(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, o Observation, got cachev1alpha1.MemcachedStatus) {
+		for _, c := range got.Conditions {
+			if c.ObservedGeneration != o.Memcached.Generation {
+				t.Errorf("%s names generation %d, want %d", c.Type, c.ObservedGeneration, o.Memcached.Generation)
+			}
+		}
+	})
+}
+
+func TestTransitionTimes(t *testing.T) {
+	t.Parallel()
+	settled := []metav1.Condition{
+		{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ready"},
+		{Type: "Available", Status: metav1.ConditionTrue, Reason: "MinimumPodsReady"},
+	}
+	busy := []metav1.Condition{
+		{Type: "Ready", Status: metav1.ConditionFalse, Reason: "RollingOut"},
+		{Type: "Available", Status: metav1.ConditionTrue, Reason: "MinimumPodsReady"},
+		{Type: "Reconciling", Status: metav1.ConditionTrue, Reason: "RollingOut"},
+	}
+	const kept, moved = "kept", "moved"
+	for sentence, test := range map[string]struct {
+		given given
+		want  map[string]string
+	}{
+		"the first status is of now": {nil, map[string]string{"Ready": moved, "Available": moved}},
+		"nothing changed":            {lasted(settled...), map[string]string{"Ready": kept, "Available": kept}},
+		"a roll-out began": {
+			all(lasted(settled...), oneMissing),
+			map[string]string{"Ready": moved, "Available": kept, "Reconciling": moved},
+		},
+		"a roll-out goes on, in other words": {
+			all(lasted(busy...), oneMissing),
+			map[string]string{"Ready": kept, "Available": kept, "Reconciling": kept},
+		},
+		"a roll-out stalls": {
+			all(lasted(busy...), oneMissing, deadlinePassed),
+			map[string]string{"Ready": kept, "Available": kept, "Stalled": moved},
+		},
+		"a roll-out ended": {lasted(busy...), map[string]string{"Ready": moved, "Available": kept}},
+		"too few pods answer": {
+			all(lasted(busy...), oneMissing, unavailable),
+			map[string]string{"Ready": kept, "Available": moved, "Reconciling": kept},
+		},
+		"a condition of somebody else goes": {
+			all(lasted(settled...), lasted(metav1.Condition{Type: "Degraded", Status: metav1.ConditionFalse, Reason: "x"})),
+			map[string]string{"Ready": kept, "Available": kept},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			got := map[string]string{}
+			for _, c := range Compute(observed(test.given)).Conditions {
+				switch {
+				case c.LastTransitionTime.Time.Equal(now.Truncate(time.Second)):
+					got[c.Type] = moved
+				case c.LastTransitionTime.Time.Equal(now.Add(-time.Hour).Truncate(time.Second)):
+					got[c.Type] = kept
+				default:
+					got[c.Type] = c.LastTransitionTime.String()
+				}
+			}
+			if !maps.Equal(got, test.want) {
+				t.Errorf("the times are %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestLongMessagesAreClippedAtACharactersBorder(t *testing.T) {
+	t.Parallel()
+	// Characters of two bytes, one of three at the end: some lengths cut one apart.
+	for extra := range 5 {
+		text := strings.Repeat("x", extra) + words(300)
+		got := meta.FindStatusCondition(Compute(observed(renderError(text))).Conditions, cachev1alpha1.ConditionReady).Message
+		if len(got) > maxMessage || len(got) < maxMessage-len("ä") || !utf8.ValidString(got) {
+			t.Errorf("%d bytes, valid UTF-8: %t", len(got), utf8.ValidString(got))
+		}
+		if clipped, ok := strings.CutSuffix(got, "…"); !ok || !strings.HasPrefix(text, clipped) {
+			t.Errorf("it is not the beginning of the message: %q", got)
+		}
+	}
+	exact := strings.Repeat("x", maxMessage)
+	if got := Compute(observed(renderError(exact))).Conditions[0].Message; got != exact {
+		t.Errorf("a message of %d bytes becomes one of %d", maxMessage, len(got))
+	}
+	// JSON has no place for other bytes; what is stored would differ for ever.
+	if got := Compute(observed(renderError("a\xffb"))).Conditions[0].Message; got != "a\uFFFDb" {
+		t.Errorf("invalid UTF-8 becomes %q", got)
+	}
+}
+
+// everywhere tests what must hold of every status: those of all rows of all tables,
+// with and without a last status.
+func everywhere(t *testing.T, test func(t *testing.T, o Observation, got cachev1alpha1.MemcachedStatus)) {
+	t.Helper()
+	tables := maps.Clone(verdicts)
+	maps.Copy(tables, rollouts)
+	for _, sentence := range slices.Sorted(maps.Keys(tables)) {
+		t.Run(sentence, func(t *testing.T) {
+			o := observed(tables[sentence].given)
+			test(t, o, Compute(o))
+			o.Memcached.Status = Compute(observed(waits("cache-a", "ErrImagePull", "x")))
+			test(t, o, Compute(o))
+		})
+	}
+}
+
+func TestTheLastStatusGivesItselfAgain(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, o Observation, got cachev1alpha1.MemcachedStatus) {
+		o.Memcached = o.Memcached.DeepCopy()
+		o.Memcached.Status = *got.DeepCopy()
+		o.Now = o.Now.Add(time.Hour)
+		slices.Reverse(o.Pods)
+		if again := Compute(o); !equality.Semantic.DeepEqual(again, got) {
+			t.Errorf("the status changes from\n%+v to\n%+v", got, again)
+		}
+	})
+}
+
+func TestTheStatusSharesNoMemoryWithTheObservation(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, o Observation, got cachev1alpha1.MemcachedStatus) {
+		before := copyOf(o)
+		for i := range got.Nodes {
+			got.Nodes[i] = "changed"
+		}
+		got.Nodes = append(got.Nodes, "more")
+		*got.Replicas, *got.ReadyReplicas = -1, -1
+		for i := range got.Conditions {
+			got.Conditions[i] = metav1.Condition{Type: "changed"}
+		}
+		if !equality.Semantic.DeepEqual(copyOf(o), before) {
+			t.Error("changing the status changes what it was computed from")
+		}
+	})
+}
+
+func TestComputeChangesNothingThatItReads(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, o Observation, _ cachev1alpha1.MemcachedStatus) {
+		before := copyOf(o)
+		Compute(o)
+		if !equality.Semantic.DeepEqual(copyOf(o), before) {
+			t.Error("Compute changes its input")
+		}
+	})
+}
+
+// copyOf is a deep copy of what o holds, errors but for their texts left out.
+func copyOf(o Observation) Observation {
+	result := Observation{Memcached: o.Memcached.DeepCopy(), Deployment: o.Deployment.DeepCopy(), Now: o.Now}
+	for _, pod := range o.Pods {
+		result.Pods = append(result.Pods, *pod.DeepCopy())
+	}
+	for _, r := range o.Results {
+		result.Results = append(result.Results, apply.Result{Object: r.Object.DeepCopy(), Action: r.Action})
+	}
+	return result
+}

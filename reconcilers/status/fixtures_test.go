@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
+)
+
+// now is when every test happens, with a fraction that the API cannot hold.
+var now = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
+
+// given changes an observation of a settled Memcached into the one of a test.
+type given func(*Observation)
+
+// all are several changes in a row.
+func all(changes ...given) given {
+	return func(o *Observation) {
+		for _, change := range changes {
+			change(o)
+		}
+	}
+}
+
+// observed is a settled Memcached of three pods, changed by change.
+func observed(change given) Observation {
+	o := Observation{
+		Memcached: &cachev1alpha1.Memcached{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cache", Generation: 7},
+			Spec:       cachev1alpha1.MemcachedSpec{Size: new(int32(3)), ContainerPort: new(int32(11211))},
+		},
+		Results: []apply.Result{done("Service", "cache"), done("Deployment", "cache"), done("PodDisruptionBudget", "cache")},
+		Deployment: &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cache", Generation: 4},
+			Spec: appsv1.DeploymentSpec{
+				Selector:        &metav1.LabelSelector{MatchLabels: map[string]string{"memcached_cr": "cache", "app": "memcached"}},
+				MinReadySeconds: 5,
+				Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{
+					{Name: "exporter", Image: "exporter:1"},
+					{Name: "memcached", Image: "memcached:1.6.45"},
+				}}},
+			},
+			Status: appsv1.DeploymentStatus{
+				ObservedGeneration: 4,
+				Replicas:           3, UpdatedReplicas: 3, ReadyReplicas: 3, AvailableReplicas: 3,
+				Conditions: []appsv1.DeploymentCondition{
+					{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, Reason: "MinimumReplicasAvailable"},
+					{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"},
+				},
+			},
+		},
+		Pods: []corev1.Pod{pod("cache-c"), pod("cache-a"), pod("cache-b")},
+		Now:  now,
+	}
+	if change != nil {
+		change(&o)
+	}
+	return o
+}
+
+func pod(name string) corev1.Pod {
+	return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
+}
+
+func object(kind, name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetKind(kind)
+	u.SetName(name)
+	return u
+}
+
+func done(kind, name string) apply.Result {
+	return apply.Result{Object: object(kind, name), Action: apply.Skipped}
+}
+
+// result makes what became of the object of kind something else.
+func result(kind string, action apply.Action, err error) given {
+	return func(o *Observation) {
+		for i, r := range o.Results {
+			if r.Object.GetKind() == kind {
+				o.Results[i] = apply.Result{Object: r.Object, Action: action, Err: err}
+			}
+		}
+	}
+}
+
+func foreign(kind string) given {
+	return result(kind, apply.Refused, &apply.ForeignError{Kind: kind, Name: "cache", Controller: "Widget x"})
+}
+
+func foreignText(kind string) string {
+	return kind + " cache exists and is controlled by Widget x; delete or rename it, or rename the Memcached"
+}
+
+func invalid(kind, path, detail string) given {
+	return result(kind, apply.Failed, apierrors.NewInvalid(schema.GroupKind{Kind: kind}, "cache",
+		field.ErrorList{field.Invalid(field.NewPath(path), "x", detail)}))
+}
+
+func failing(kind, text string) given {
+	return result(kind, apply.Failed, errors.New(text))
+}
+
+func waiting(kind string) given {
+	return result(kind, apply.Waiting, nil)
+}
+
+func renderError(text string) given {
+	return func(o *Observation) {
+		o.RenderErr = errors.New(text)
+		o.Results = nil
+	}
+}
+
+func pruneError(text string) given {
+	return func(o *Observation) { o.PruneErr = errors.New(text) }
+}
+
+func size0(o *Observation) { o.Memcached.Spec.Size = new(int32(0)) }
+
+func noPods(o *Observation) { o.Pods = nil }
+
+func noDeployment(o *Observation) { o.Deployment = nil }
+
+// counted sets how far the Deployment's controller counts.
+func counted(replicas, updated, ready, available int32) given {
+	return func(o *Observation) {
+		s := &o.Deployment.Status
+		s.Replicas, s.UpdatedReplicas, s.ReadyReplicas, s.AvailableReplicas = replicas, updated, ready, available
+	}
+}
+
+// newDeployment is one that its controller has not looked at.
+func newDeployment(o *Observation) {
+	o.Deployment.Generation = 1
+	o.Deployment.Status = appsv1.DeploymentStatus{}
+	o.Pods = nil
+}
+
+// deploymentSays sets a condition of the Deployment.
+func deploymentSays(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string) given {
+	return func(o *Observation) {
+		s := &o.Deployment.Status
+		said := appsv1.DeploymentCondition{Type: kind, Status: status, Reason: reason, Message: message}
+		for i, c := range s.Conditions {
+			if c.Type == kind {
+				s.Conditions[i] = said
+				return
+			}
+		}
+		s.Conditions = append(s.Conditions, said)
+	}
+}
+
+// deadlinePassed is what the Deployment's controller says of a roll-out without progress.
+var deadlinePassed = deploymentSays(appsv1.DeploymentProgressing, corev1.ConditionFalse, "ProgressDeadlineExceeded",
+	`ReplicaSet "cache-7d4" has timed out progressing.`)
+
+// unavailable is what the Deployment's controller says of too few ready pods.
+var unavailable = deploymentSays(appsv1.DeploymentAvailable, corev1.ConditionFalse, "MinimumReplicasUnavailable",
+	"Deployment does not have minimum availability.")
+
+// podIs changes the pod of that name.
+func podIs(name string, change func(*corev1.Pod)) given {
+	return func(o *Observation) {
+		for i := range o.Pods {
+			if o.Pods[i].Name == name {
+				change(&o.Pods[i])
+			}
+		}
+	}
+}
+
+func waits(name, reason, message string) given {
+	return podIs(name, func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: "memcached", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+		})
+	})
+}
+
+func terminating(pod *corev1.Pod) {
+	pod.DeletionTimestamp = &metav1.Time{Time: now}
+}
+
+// lasted is a last status that holds conditions of an hour ago.
+func lasted(conditions ...metav1.Condition) given {
+	return func(o *Observation) {
+		for _, c := range conditions {
+			c.LastTransitionTime = metav1.NewTime(now.Add(-time.Hour).Truncate(time.Second))
+			o.Memcached.Status.Conditions = append(o.Memcached.Status.Conditions, c)
+		}
+	}
+}
+
+func words(n int) string { return strings.Repeat("äöü ", n) }
