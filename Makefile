@@ -16,10 +16,12 @@ KUBE_LDFLAGS := -s -w \
 	-X k8s.io/component-base/version.gitMajor=$(word 1,$(subst ., ,$(KUBERNETES_VERSION))) \
 	-X k8s.io/component-base/version.gitMinor=$(word 2,$(subst ., ,$(KUBERNETES_VERSION)))
 
-# The local control plane's files, and the cluster that install, deploy and run mean.
+# The local control plane's files. Without KUBECONFIG, install, deploy and run mean
+# that control plane while it is up; else install and deploy ask kubectl's default.
 export CLUSTER_DIR ?= $(CURDIR)/.cluster
-KUBECONFIG ?= $(CLUSTER_DIR)/kubeconfig
-export KUBECONFIG
+ifeq ($(KUBECONFIG)$(wildcard $(CLUSTER_DIR)/kubeconfig),$(CLUSTER_DIR)/kubeconfig)
+export KUBECONFIG := $(CLUSTER_DIR)/kubeconfig
+endif
 
 FUZZTIME ?= 1m
 BENCHCOUNT ?= 6
@@ -101,13 +103,13 @@ cluster-down: $(BIN)/cluster ## Stop it and remove all its files.
 	cluster down --dir $(CLUSTER_DIR)
 
 .PHONY: run
-run: build ## Run the operator in the foreground against KUBECONFIG, else the local control plane.
+run: build kustomize ## Run the operator in the foreground against KUBECONFIG, else the local control plane.
 	hack/run.sh $(ARGS)
 
 ##@ Install
 
 .PHONY: install
-install: kustomize ## Install the CRD into the cluster of KUBECONFIG.
+install: kustomize ## Install the CRD into the cluster that kubectl is set to.
 	kustomize build config/crd | kubectl apply --server-side -f -
 
 .PHONY: uninstall

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/go-logr/zapr"
+	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -58,7 +59,10 @@ func run(ctx context.Context, args []string) error {
 	}
 	raw := ctrlzap.NewRaw(ctrlzap.UseFlagOptions(&o.zap))
 	defer raw.Sync() //nolint:errcheck // standard error cannot always be synced, and nothing is lost
+	// HTTP servers log there what clients do wrong.
+	defer zap.RedirectStdLog(raw)()
 	logger := zapr.NewLogger(raw)
+	ctrl.SetLogger(logger)
 	klog.SetLogger(logger.WithName("client-go"))
 	logger.Info("starting", "version", version)
 
@@ -66,11 +70,10 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := connect()
+	cfg, err := connect(o.kubeconfig)
 	if err != nil {
 		return err
 	}
-	ctrl.SetLogger(logger)
 	mgr, err := newManager(ctx, cfg, renderer, o)
 	if err != nil {
 		return err
@@ -92,11 +95,12 @@ func newRenderer(o *options) (*render.Renderer, error) {
 	return render.New(tree, render.Defaults{Image: o.memcachedImage})
 }
 
-// connect finds the API server: by --kubeconfig, KUBECONFIG, the pod that the operator
-// runs in, or ~/.kube/config. It is called before controller-runtime has a logger,
-// since that would log an error of its own beside the one that is returned.
-func connect() (*rest.Config, error) {
-	cfg, err := ctrl.GetConfig()
+// connect finds the API server as kubectl does: by kubeconfig or else KUBECONFIG or
+// ~/.kube/config, and without them the cluster that the operator runs in.
+func connect(kubeconfig string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
 		return nil, errors.New("no API server is known: use --kubeconfig, let KUBECONFIG name a file that exists, or run in a cluster")
 	}

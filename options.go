@@ -17,13 +17,13 @@ import (
 
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
 // options are the operator's flags and environment, validated.
 type options struct {
 	watchNamespaces    []string
+	kubeconfig         string
 	manifestsDir       string
 	concurrency        int
 	leaderElect        bool
@@ -53,6 +53,8 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&namespaces, "watch-namespaces", getenv("WATCH_NAMESPACE"),
 		"Namespaces to watch, separated by commas; empty watches all. Defaults to the environment variable WATCH_NAMESPACE.")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "",
+		"Kubeconfig of the API server. Defaults to KUBECONFIG, ~/.kube/config and, without them, the cluster that the operator runs in.")
 	flags.StringVar(&o.manifestsDir, "manifests-dir", "",
 		"Directory whose base and components are laid over the embedded templates, file by file.")
 	flags.IntVar(&o.concurrency, "max-concurrent-reconciles", 8, "How many Memcacheds are reconciled at once, 1 to 256.")
@@ -68,7 +70,6 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 	flags.BoolVar(&o.enableHTTP2, "enable-http2", false, "Serve metrics by HTTP/2 too, which has had denial-of-service flaws.")
 	flags.StringVar(&o.healthProbeAddress, "health-probe-bind-address", ":8081", "Address of /healthz and /readyz; 0 turns them off.")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
-	config.RegisterFlags(flags)
 	o.zap.BindFlags(flags)
 
 	if err := flags.Parse(args); err != nil {

@@ -65,6 +65,7 @@ echo
 say "Somebody scales the Deployment by hand; the operator puts it back"
 run kubectl scale deployment memcached-sample --replicas=1
 until_is 5 replicas
+run kubectl wait --for=condition=Ready --timeout=60s memcached/memcached-sample
 run kubectl get deployment memcached-sample
 run kubectl get events --field-selector reason=Applied
 

@@ -5,8 +5,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/bin:$PWD/bin/kube:$PATH"
+if [ -z "${KUBECONFIG:-}" ]; then
+  echo "run: there is no cluster to run against; start one with \`make cluster-up\`, or set KUBECONFIG" >&2
+  exit 1
+fi
 if [ ! -e "${KUBECONFIG%%:*}" ]; then
-  echo "run: $KUBECONFIG does not exist; start a control plane with \`make cluster-up\`, or set KUBECONFIG" >&2
+  echo "run: KUBECONFIG names ${KUBECONFIG%%:*}, which does not exist" >&2
   exit 1
 fi
 make --no-print-directory install

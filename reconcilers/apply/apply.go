@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -68,20 +67,6 @@ type Result struct {
 	// Unconfirmed says that Live is what the server last answered, which the cache
 	// does not show yet.
 	Unconfirmed bool
-}
-
-// ForeignError says that an object of a needed name belongs to somebody else.
-type ForeignError struct {
-	Kind, Name string
-	// Controller is "Kind name" of the object's controller, if it has one.
-	Controller string
-}
-
-func (e *ForeignError) Error() string {
-	if e.Controller == "" {
-		return fmt.Sprintf("%s %s exists and was not made for this Memcached; delete or rename it, or rename the Memcached", e.Kind, e.Name)
-	}
-	return fmt.Sprintf("%s %s exists and is controlled by %s; delete or rename it, or rename the Memcached", e.Kind, e.Name, e.Controller)
 }
 
 // Applier applies objects. It is safe for use by many goroutines.
@@ -179,6 +164,11 @@ func (a *Applier) update(ctx context.Context, rendered *unstructured.Unstructure
 
 // write sends object, and replaces it by the server's answer.
 func (a *Applier) write(ctx context.Context, object *unstructured.Unstructured) error {
+	// A value that its Go type does not take, such as a quantity that is none, the
+	// server would call an error of its own.
+	if _, err := a.comparer.canonical(object); err != nil {
+		return err
+	}
 	return a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(FieldManager))
 }
 
@@ -285,27 +275,4 @@ func NewObject(scheme *runtime.Scheme, gvk schema.GroupVersionKind) (client.Obje
 	}
 	typed.GetObjectKind().SetGroupVersionKind(gvk)
 	return typed, nil
-}
-
-// IsTerminal tells whether trying again cannot help: the object itself was judged,
-// by the server or by the schema, and not the moment.
-func IsTerminal(err error) bool {
-	var foreign *ForeignError
-	var schema *SchemaError
-	if errors.As(err, &foreign) || errors.As(err, &schema) {
-		return true
-	}
-	return (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && !isReplaced(err)
-}
-
-// isReplaced tells whether err is the server's answer to an apply to an object whose
-// name another one has taken: it calls the UID an invalid change.
-func isReplaced(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return false
-	}
-	return slices.ContainsFunc(status.Status().Details.Causes, func(cause metav1.StatusCause) bool {
-		return cause.Field == "metadata.uid"
-	})
 }

@@ -3,9 +3,9 @@
 package apply
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/typed"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 // unmanaged are the fields that the API server leaves out of managedFields, since
@@ -33,24 +31,12 @@ type comparer struct {
 	types  managedfields.TypeConverter
 }
 
-// wanted is a rendered object in the form in which it is compared.
+// wanted is a rendered object, and the fields that the server records when it is
+// applied.
 type wanted struct {
+	object *unstructured.Unstructured
 	fields *fieldpath.Set
-	values *typed.TypedValue
 }
-
-// SchemaError says that a rendered object does not fit the schema of its kind.
-type SchemaError struct {
-	Kind, Name string
-	// Err names the field.
-	Err error
-}
-
-func (e *SchemaError) Error() string {
-	return fmt.Sprintf("%s %s does not fit its schema: %v", e.Kind, e.Name, e.Err)
-}
-
-func (e *SchemaError) Unwrap() error { return e.Err }
 
 // want prepares rendered. The error is a SchemaError.
 func (c comparer) want(rendered *unstructured.Unstructured) (wanted, error) {
@@ -62,26 +48,21 @@ func (c comparer) want(rendered *unstructured.Unstructured) (wanted, error) {
 	if err != nil {
 		return wanted{}, &SchemaError{rendered.GetKind(), rendered.GetName(), err}
 	}
-	fields = fields.Difference(unmanaged)
-	canonical, err := c.canonical(rendered)
-	if err != nil {
-		return wanted{}, &SchemaError{rendered.GetKind(), rendered.GetName(), err}
-	}
-	return wanted{fields: fields, values: canonical.ExtractItems(fields)}, nil
+	return wanted{object: rendered, fields: fields.Difference(unmanaged)}, nil
 }
 
-// canonical is rendered with its values written as the server writes them:
-// quantities above all, 1024Mi as 1Gi. Going through the Go type does that.
-func (c comparer) canonical(rendered *unstructured.Unstructured) (*typed.TypedValue, error) {
+// canonical is an object with its values written as the server writes them:
+// quantities above all, 1024Mi as 1Gi. Going through the Go type does that; a kind
+// that has none is stored as it is written. The error is a SchemaError.
+func (c comparer) canonical(rendered *unstructured.Unstructured) (map[string]any, error) {
 	object, err := NewObject(c.scheme, rendered.GroupVersionKind())
 	if err != nil {
 		return nil, err
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(rendered.Object, object); err != nil {
-		return nil, err
+		return nil, &SchemaError{rendered.GetKind(), rendered.GetName(), err}
 	}
-	object.GetObjectKind().SetGroupVersionKind(rendered.GroupVersionKind())
-	return c.types.ObjectToTyped(object)
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 }
 
 // gap is what separates a live object from the wanted one. The zero value says that
@@ -89,8 +70,8 @@ func (c comparer) canonical(rendered *unstructured.Unstructured) (*typed.TypedVa
 type gap struct {
 	// fields names the fields that differ, for people.
 	fields string
-	// values are the live values at the wanted fields: with the rendered object they
-	// identify the gap.
+	// values are the live values at the fields that differ: with the rendered object
+	// they identify the gap.
 	values string
 }
 
@@ -100,81 +81,41 @@ func (c comparer) gap(want wanted, live client.Object) (gap, error) {
 	if err != nil {
 		return gap{}, err
 	}
-	// The server lets an Update write a list item twice, such as a variable.
-	all, err := c.types.ObjectToTyped(live, typed.AllowDuplicates)
+	held, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
 	if err != nil {
-		return gap{}, fmt.Errorf("reading the fields of the live %s: %w", live.GetName(), err)
+		return gap{}, fmt.Errorf("converting the live %s: %w", live.GetName(), err)
 	}
-	held := all.ExtractItems(want.fields)
+	differ, values := differences(want.fields, want.object.Object, held)
+	if !differ.Empty() {
+		// Perhaps only in how values are written.
+		canonical, err := c.canonical(want.object)
+		if err != nil {
+			return gap{}, err
+		}
+		differ, values = differences(differ, canonical, held)
+	}
 	if !want.fields.Equals(applied) {
 		missing, surplus := want.fields.Difference(applied), applied.Difference(want.fields)
-		return gap{fmt.Sprintf("to apply: %v; to give up: %v", missing, surplus), text(held) + applied.String()}, nil
+		return gap{fmt.Sprintf("to apply: %v; to give up: %v", missing, surplus), values + applied.String()}, nil
 	}
-	comparison, err := want.values.Compare(held)
-	if err != nil {
-		return gap{}, fmt.Errorf("comparing with the live %s: %w", live.GetName(), err)
-	}
-	differ := comparison.Removed.Union(comparison.Added)
-	comparison.Modified.Iterate(func(path fieldpath.Path) {
-		if !includes(at(held, path), at(want.values, path)) {
-			differ.Insert(path.Copy())
-		}
-	})
 	if differ.Empty() {
 		return gap{}, nil
 	}
-	return gap{differ.String(), text(held)}, nil
+	return gap{differ.String(), values}, nil
 }
 
-// includes tells whether live has everything that want has. They differ in more than
-// that where a list or map is written as a whole (an atomic one) and the server put
-// its defaults in: protocol into the ports of a NetworkPolicy, apiVersion into a
-// fieldRef. Anybody else who adds to such a field takes it from us, in managedFields.
-func includes(live, want any) bool {
-	switch want := want.(type) {
-	case map[string]any:
-		live, ok := live.(map[string]any)
-		for key, item := range want {
-			ok = ok && includes(live[key], item)
-		}
-		return ok
-	case []any:
-		live, ok := live.([]any)
-		ok = ok && len(live) == len(want)
-		for i := 0; ok && i < len(want); i++ {
-			ok = includes(live[i], want[i])
-		}
-		return ok
-	default:
-		return value.Equals(value.NewValueInterface(live), value.NewValueInterface(want))
-	}
-}
-
-// at is the value of v at path; nil when there is none.
-func at(v *typed.TypedValue, path fieldpath.Path) any {
-	found := v.ExtractItems(fieldpath.NewSet(path)).AsValue().Unstructured()
-	for _, element := range path {
-		switch parent := found.(type) {
-		case map[string]any:
-			found = parent[*element.FieldName]
-		case []any:
-			if len(parent) == 0 {
-				return nil
-			}
-			// The one item that was extracted.
-			found = parent[0]
-		default:
-			return nil
-		}
-	}
-	return found
-}
-
-// text is the same for equal values. (value.ToString is not: its maps have no order.)
-func text(v *typed.TypedValue) string {
-	// What the server holds always encodes.
-	content, _ := json.Marshal(v.AsValue().Unstructured())
-	return string(content)
+// differences are the paths among fields at which live lacks what want has, and the
+// live values there.
+func differences(fields *fieldpath.Set, want, live map[string]any) (*fieldpath.Set, string) {
+	differ := fieldpath.NewSet()
+	var values strings.Builder
+	lacking(fields, want, live, nil, func(path fieldpath.Path, value any) {
+		differ.Insert(path.Copy())
+		// What the server holds always encodes.
+		content, _ := json.Marshal(value)
+		fmt.Fprintf(&values, "%v: %s\n", path, content)
+	})
+	return differ, values.String()
 }
 
 // appliedFields is the set of fields that FieldManager applied, as the server
@@ -185,7 +126,7 @@ func appliedFields(live client.Object) (*fieldpath.Set, error) {
 		if !isOurs(entry) || entry.FieldsV1 == nil {
 			continue
 		}
-		if err := fields.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)); err != nil {
+		if err := fields.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
 			return nil, fmt.Errorf("reading managedFields of %s: %w", live.GetName(), err)
 		}
 	}

@@ -52,6 +52,9 @@ func TestAnObjectThatIsReplacedBeforeTheWriteIsNotTouched(t *testing.T) {
 			if apply.IsTerminal(result.Err) {
 				t.Errorf("%v is terminal", result.Err)
 			}
+			if stranger == nil {
+				t.Fatal("the object was not replaced")
+			}
 			w.mustBeUntouched(stranger)
 
 			w.settle(object)

@@ -91,6 +91,26 @@ func TestWhatOthersOwnIsLeftAlone(t *testing.T) {
 	}
 }
 
+// A map that is rendered empty is no claim on what others put into it. It costs one
+// apply, since the server takes the empty map for a value that they changed.
+func TestAnEmptyMapIsOpenToOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	object := w.made(podTemplate(`{containers: [{name: a, image: a, resources: {limits: {memory: 1024Mi}}}], securityContext: {}}`))
+	object.Object["metadata"].(map[string]any)["annotations"] = map[string]any{}
+	w.applied(object)
+	w.update("someone", object, func(live *unstructured.Unstructured) {
+		live.SetAnnotations(map[string]string{"example.com/note": "keep"})
+		pod(live)["securityContext"] = map[string]any{"runAsUser": int64(1)}
+	})
+	live := w.live(object)
+	w.settle(object)
+	w.apply("once others put something into it", apply.Configured, object)
+	w.requests.mustBe(t, "once others put something into it", "apply deployments/cache")
+	mustBeSame(t, essence(w.live(object)), essence(live))
+	w.mustHold("afterwards", object)
+}
+
 // Every field of a CR's templates that goes is taken off the server, and nothing else.
 func TestAFieldThatIsNoLongerRenderedGoes(t *testing.T) {
 	t.Parallel()

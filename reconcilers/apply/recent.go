@@ -77,6 +77,8 @@ func (r *Recent) Get(ctx context.Context, reader client.Reader, key client.Objec
 // written last, and if so drops it.
 func (r *Recent) Confirm(object client.Object) bool {
 	id := r.key(object, client.ObjectKeyFromObject(object))
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	written, ok := r.objects.Get(id)
 	if !ok {
 		return false

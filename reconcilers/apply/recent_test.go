@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -109,6 +111,60 @@ func TestWhatTheCacheHasSeenIsForgotten(t *testing.T) {
 	}
 }
 
+// An object that was made and deleted again before the cache saw it is not believed
+// in for ever.
+func TestAnAnswerIsNotTrustedForEver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		recent := apply.NewRecent(env.scheme)
+		recent.Wrote(configMap("1", "6"))
+		look := func() error {
+			_, err := recent.Get(t.Context(), cached{}, client.ObjectKey{Namespace: "a", Name: "b"}, &corev1.ConfigMap{})
+			return err
+		}
+		time.Sleep(apply.RecentTTL - time.Millisecond)
+		if err := look(); err != nil {
+			t.Errorf("before it expires: %v", err)
+		}
+		time.Sleep(2 * time.Millisecond)
+		if err := look(); !apierrors.IsNotFound(err) {
+			t.Errorf("after it expired: %v, want that it is not found", err)
+		}
+	})
+}
+
+func TestOnlyTheLastWriteIsConfirmed(t *testing.T) {
+	t.Parallel()
+	for sentence, test := range map[string]struct {
+		written, shown *corev1.ConfigMap
+		want           bool
+	}{
+		"nothing was written":              {nil, configMap("1", "6"), false},
+		"the cache shows what was written": {configMap("1", "6"), configMap("1", "6"), true},
+		"the cache shows less":             {configMap("1", "6"), configMap("1", "5"), false},
+		"the cache shows more":             {configMap("1", "6"), configMap("1", "7"), false},
+		"the cache shows another object":   {configMap("1", "6"), configMap("2", "6"), false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			recent := apply.NewRecent(env.scheme)
+			if test.written != nil {
+				recent.Wrote(test.written)
+			}
+			if got := recent.Confirm(test.shown); got != test.want {
+				t.Errorf("confirmed: %v, want %v", got, test.want)
+			}
+			if recent.Confirm(test.shown) {
+				t.Error("confirmed twice")
+			}
+			_, err := recent.Get(t.Context(), cached{}, client.ObjectKey{Namespace: "a", Name: "b"}, &corev1.ConfigMap{})
+			if kept := err == nil; kept != (test.written != nil && !test.want) {
+				t.Errorf("still remembered: %v", kept)
+			}
+		})
+	}
+}
+
 func TestADeletedObjectIsForgotten(t *testing.T) {
 	t.Parallel()
 	other := configMap("1", "6")
@@ -147,7 +203,7 @@ func TestADeletedObjectIsForgotten(t *testing.T) {
 // however far behind the cache is.
 func TestAWriterSeesItsOwnWriteAmongManyReaders(t *testing.T) {
 	t.Parallel()
-	const writers, readers, writes = 8, 4, 300
+	const writers, readers, writes = 4, 2, 3000
 	recent := apply.NewRecent(env.scheme)
 	var wg, lookers sync.WaitGroup
 	done := make(chan struct{})

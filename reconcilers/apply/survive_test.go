@@ -142,17 +142,27 @@ func TestADifferenceEndsWithThePolicy(t *testing.T) {
 	w.mustHold("afterwards", object)
 }
 
-// A policy that removes a field is no different from one that changes it.
-func TestAFieldThatAPolicyRemovesIsReported(t *testing.T) {
+// Whatever a policy changes is named, whether it removes, adds to or replaces what we
+// render, and nothing else is.
+func TestEveryFieldThatAPolicyChangesIsReported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.policy(`[JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "`+mirrored+`"},
 		JSONPatch{op: "remove", path: "/spec/template/spec/containers/0/readinessProbe"},
-		JSONPatch{op: "add", path: "/spec/template/spec/containers/0/args/0", value: "--verbose"},
+		JSONPatch{op: "add", path: "/spec/template/spec/containers/0/args/-", value: "--verbose"},
+		JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/command/0", value: "other"},
+		JSONPatch{op: "replace", path: "/spec/template/spec/topologySpreadConstraints/0/labelSelector/matchLabels/app", value: "other"},
+		JSONPatch{op: "add", path: "/spec/template/spec/containers/0/stdin", value: true},
+		JSONPatch{op: "add", path: "/spec/template/spec/shareProcessNamespace", value: true},
+		JSONPatch{op: "add", path: "/spec/template/spec/containers/0/env/0/value", value: "other"},
 		JSONPatch{op: "add", path: "/metadata/annotations", value: {"policy": "was here"}}]`, isMirrored)
 	object := w.deployment()
+	// Zero values are left out where the server stores an object, and still are ours.
+	container(object)["stdin"] = false
+	pod(object)["shareProcessNamespace"] = false
+	container(object)["env"].([]any)[0].(map[string]any)["value"] = ""
 	result := w.apply("at first", apply.Created, object)[0]
-	for _, want := range []string{imagePath, "readinessProbe", ".args"} {
+	for _, want := range []string{imagePath, "readinessProbe", ".args", ".command", ".labelSelector", ".stdin", "shareProcessNamespace", ".value"} {
 		if !strings.Contains(result.Survived, want) {
 			t.Errorf("%s is not reported: %s", want, result.Survived)
 		}

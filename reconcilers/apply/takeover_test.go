@@ -118,7 +118,7 @@ func TestTheTutorialsDeploymentIsTakenOver(t *testing.T) {
 			}
 			for _, entry := range live.GetManagedFields() {
 				if entry.Manager == test.manager && entry.Subresource == "" {
-					t.Errorf("%s still owns %s", test.manager, entry.FieldsV1.Raw)
+					t.Errorf("%s still owns %s", test.manager, entry.FieldsV1.GetRawString())
 				}
 			}
 			w.mustHold("afterwards", object)

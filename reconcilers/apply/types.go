@@ -4,7 +4,6 @@ package apply
 
 import (
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,18 +18,8 @@ import (
 // scheme, the server's own for the others.
 type types struct {
 	builtin managedfields.TypeConverter
-	served  map[schema.GroupVersion]served
+	served  map[schema.GroupVersion]managedfields.TypeConverter
 	scheme  *runtime.Scheme
-}
-
-// served is a schema as the server had it at the start.
-type served struct {
-	// strict refuses fields that the schema does not know: such a field of ours is a
-	// mistake.
-	strict managedfields.TypeConverter
-	// lenient takes them as they come: a live object has such fields once its
-	// definition was changed.
-	lenient managedfields.TypeConverter
 }
 
 // NewTypes returns a converter for kinds. Schemas that client-go lacks (those of
@@ -38,7 +27,7 @@ type served struct {
 func NewTypes(scheme *runtime.Scheme, server openapi.Client, kinds []schema.GroupVersionKind) (managedfields.TypeConverter, error) {
 	t := &types{
 		builtin: applyconfigurations.NewTypeConverter(scheme),
-		served:  map[schema.GroupVersion]served{},
+		served:  map[schema.GroupVersion]managedfields.TypeConverter{},
 		scheme:  scheme,
 	}
 	for _, kind := range kinds {
@@ -50,34 +39,20 @@ func NewTypes(scheme *runtime.Scheme, server openapi.Client, kinds []schema.Grou
 		if err != nil {
 			return nil, fmt.Errorf("reading the schema of %s from the server: %w", version, err)
 		}
-		strict, err := managedfields.NewTypeConverter(document.Components.Schemas, false)
-		if err != nil {
+		if t.served[version], err = managedfields.NewTypeConverter(document.Components.Schemas, false); err != nil {
 			return nil, fmt.Errorf("reading the schema of %s: %w", version, err)
 		}
-		lenient, err := managedfields.NewTypeConverter(document.Components.Schemas, true)
-		if err != nil {
-			return nil, fmt.Errorf("reading the schema of %s: %w", version, err)
-		}
-		t.served[version] = served{strict, lenient}
 	}
 	return t, nil
 }
 
-// ObjectToTyped implements managedfields.TypeConverter. With typed.AllowDuplicates,
-// which is for live objects, fields that the schema does not know are allowed as well.
+// ObjectToTyped implements managedfields.TypeConverter.
 func (t *types) ObjectToTyped(object runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	kind := object.GetObjectKind().GroupVersionKind()
-	served, ok := t.served[kind.GroupVersion()]
-	if !ok || t.scheme.Recognizes(kind) {
-		return t.builtin.ObjectToTyped(object, options...)
+	if served, ok := t.served[kind.GroupVersion()]; ok && !t.scheme.Recognizes(kind) {
+		return served.ObjectToTyped(object, options...)
 	}
-	if !slices.Contains(options, typed.AllowDuplicates) {
-		if _, err := served.strict.ObjectToTyped(object, options...); err != nil {
-			return nil, err
-		}
-	}
-	// Values are comparable only when they come from one converter.
-	return served.lenient.ObjectToTyped(object, options...)
+	return t.builtin.ObjectToTyped(object, options...)
 }
 
 // TypedToObject implements managedfields.TypeConverter.

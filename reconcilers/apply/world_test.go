@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	toolscache "k8s.io/client-go/tools/cache"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -51,7 +50,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) memcached(name string, size int32) *cachev1alpha1.Memcached {
 	w.t.Helper()
 	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-	mc.Spec.Size = ptr.To(size)
+	mc.Spec.Size = &size
 	must(w.t, env.admin.Create(w.t.Context(), mc))
 	return mc
 }

@@ -3,6 +3,7 @@
 package status
 
 import (
+	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
 // row is one line of a table: of what is given follows one verdict.
@@ -91,6 +93,10 @@ var verdicts = map[string]row{
 	"an object that the server calls invalid stalls with its words": {
 		invalid("Deployment", "spec", "must be a number"), stalled, "InvalidObject",
 		`Deployment "cache" is invalid: spec: Invalid value: "x": must be a number`, true,
+	},
+	"an object that does not fit its schema stalls": {
+		result("Service", apply.Failed, &apply.SchemaError{Kind: "Service", Name: "cache", Err: errors.New(".spec.port: no such field")}),
+		stalled, "InvalidObject", "Service cache does not fit its schema: .spec.port: no such field", true,
 	},
 	"a foreign object gives the reason also after an invalid one": {
 		all(invalid("Service", "spec", "bad"), foreign("PodDisruptionBudget")), stalled, "ForeignObject",

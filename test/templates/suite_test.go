@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package e2e runs the operator's binary against a real control plane, as its users do.
-package e2e
+// Package templates edits the templates as a user would, and runs the operator with
+// them against a real control plane.
+package templates
 
 import (
 	"bytes"

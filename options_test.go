@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// environment is what getenv answers in a test.
+type environment map[string]string
+
+func (e environment) get(name string) string { return e[name] }
+
+func parsed(t *testing.T, env environment, args ...string) *options {
+	t.Helper()
+	o, err := parse(args, env.get, io.Discard)
+	if err != nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	return o
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	o := parsed(t, nil)
+	for name, test := range map[string]struct{ got, want any }{
+		"namespaces":        {len(o.watchNamespaces), 0},
+		"kubeconfig":        {o.kubeconfig, ""},
+		"manifests dir":     {o.manifestsDir, ""},
+		"concurrency":       {o.concurrency, 8},
+		"leader election":   {o.leaderElect, false},
+		"lease's namespace": {o.leaderElectionNS, ""},
+		"metrics address":   {o.metricsAddress, ":8443"},
+		"metrics secure":    {o.metricsSecure, true},
+		"certificate path":  {o.metricsCertPath, ""},
+		"certificate":       {o.metricsCertName, "tls.crt"},
+		"key":               {o.metricsCertKey, "tls.key"},
+		"HTTP/2":            {o.enableHTTP2, false},
+		"probe address":     {o.healthProbeAddress, ":8081"},
+		"image":             {o.memcachedImage, ""},
+		"version":           {o.version, false},
+		"development logs":  {o.zap.Development, false},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s: %v, want %v", name, test.got, test.want)
+		}
+	}
+}
+
+func TestWatchNamespaces(t *testing.T) {
+	t.Parallel()
+	for sentence, test := range map[string]struct {
+		env  environment
+		args []string
+		want []string
+	}{
+		"none means all":                   {nil, nil, nil},
+		"an empty list means all":          {nil, []string{"--watch-namespaces="}, nil},
+		"only commas mean all":             {nil, []string{"--watch-namespaces= , ,"}, nil},
+		"one":                              {nil, []string{"--watch-namespaces=a"}, []string{"a"}},
+		"several, sorted":                  {nil, []string{"--watch-namespaces=b,a"}, []string{"a", "b"}},
+		"spaces around and a comma at end": {nil, []string{"--watch-namespaces= a , b ,"}, []string{"a", "b"}},
+		"duplicates":                       {nil, []string{"--watch-namespaces=a,b,a"}, []string{"a", "b"}},
+		"from the environment":             {environment{"WATCH_NAMESPACE": "b, a"}, nil, []string{"a", "b"}},
+		"the flag counts more":             {environment{"WATCH_NAMESPACE": "a"}, []string{"--watch-namespaces=b"}, []string{"b"}},
+		"the flag, empty, counts more":     {environment{"WATCH_NAMESPACE": "a"}, []string{"--watch-namespaces="}, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			if got := parsed(t, test.env, test.args...).watchNamespaces; !slices.Equal(got, test.want) {
+				t.Errorf("the namespaces are %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestFlagsAndEnvironmentSetOptions(t *testing.T) {
+	t.Parallel()
+	templates := t.TempDir()
+	write(t, filepath.Join(templates, "components", "site", "kustomization.yaml"), "")
+	o := parsed(t, environment{"RELATED_IMAGE_MEMCACHED": "registry:5000/memcached@sha256:0a"},
+		"--kubeconfig=admin.conf", "--manifests-dir", templates, "--max-concurrent-reconciles=256", "--leader-elect", "--leader-elect-namespace=ops",
+		"--metrics-bind-address=0", "--metrics-secure=false", "--enable-http2", "--health-probe-bind-address=127.0.0.1:0",
+		"--zap-devel", "--version")
+	if !o.zap.Development {
+		t.Error("--zap-devel does not turn on development logs")
+	}
+	got := *o
+	got.zap = ctrlzap.Options{} // It holds functions.
+	want := options{
+		kubeconfig: "admin.conf", manifestsDir: templates, concurrency: 256, leaderElect: true, leaderElectionNS: "ops",
+		metricsAddress: "0", metricsCertName: "tls.crt", metricsCertKey: "tls.key", enableHTTP2: true, healthProbeAddress: "127.0.0.1:0",
+		memcachedImage: "registry:5000/memcached@sha256:0a", version: true,
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the options are\n%+v, want\n%+v", got, want)
+	}
+}
+
+func TestLeaderElectionFindsItsNamespaceInACluster(t *testing.T) {
+	t.Parallel()
+	if o := parsed(t, environment{"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "--leader-elect"); !o.leaderElect {
+		t.Error("leader election is off")
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "file"), "")
+	write(t, filepath.Join(dir, "elsewhere", "bases", "deployment.yaml"), "")
+	write(t, filepath.Join(dir, "broken", "tls.crt"), "no certificate")
+	write(t, filepath.Join(dir, "broken", "tls.key"), "no key")
+	for sentence, test := range map[string]struct {
+		env  environment
+		args []string
+		want []string
+	}{
+		"an unknown flag":            {nil, []string{"--bogus"}, []string{"flag provided but not defined: -bogus"}},
+		"a flag without its value":   {nil, []string{"--manifests-dir"}, []string{"flag needs an argument: -manifests-dir"}},
+		"a flag that is no number":   {nil, []string{"--max-concurrent-reconciles=many"}, []string{`invalid value "many" for flag -max-concurrent-reconciles`}},
+		"a flag that is no boolean":  {nil, []string{"--leader-elect=perhaps"}, []string{`invalid boolean value "perhaps" for -leader-elect`}},
+		"an argument":                {nil, []string{"--leader-elect=false", "start"}, []string{`unexpected argument "start"`, "takes flags only"}},
+		"an unknown log level":       {nil, []string{"--zap-log-level=loud"}, []string{"-zap-log-level", `"loud"`}},
+		"no worker":                  {nil, []string{"--max-concurrent-reconciles=0"}, []string{"--max-concurrent-reconciles: 0 is not between 1 and 256"}},
+		"too many workers":           {nil, []string{"--max-concurrent-reconciles=257"}, []string{"--max-concurrent-reconciles: 257 is not between 1 and 256"}},
+		"a namespace with a capital": {nil, []string{"--watch-namespaces=a,Bad"}, []string{`--watch-namespaces: "Bad" is not a namespace`}},
+		"a namespace with a space":   {nil, []string{"--watch-namespaces=a b"}, []string{`--watch-namespaces: "a b" is not a namespace`}},
+		"a bad namespace from the environment": {
+			environment{"WATCH_NAMESPACE": "*"}, nil, []string{`--watch-namespaces: "*" is not a namespace`},
+		},
+		"an image with a space": {
+			environment{"RELATED_IMAGE_MEMCACHED": "mem cached"}, nil, []string{`RELATED_IMAGE_MEMCACHED: "mem cached" is not an image reference`},
+		},
+		"a metrics address without a port":      {nil, []string{"--metrics-bind-address=localhost"}, []string{`--metrics-bind-address: "localhost" is neither [host]:port nor 0`}},
+		"a metrics address that is empty":       {nil, []string{"--metrics-bind-address="}, []string{`--metrics-bind-address: "" is neither [host]:port nor 0`}},
+		"a metrics port that is too high":       {nil, []string{"--metrics-bind-address=:99999"}, []string{`--metrics-bind-address: ":99999"`, "invalid port"}},
+		"a probe address that is only a number": {nil, []string{"--health-probe-bind-address=8081"}, []string{`--health-probe-bind-address: "8081" is neither [host]:port nor 0`}},
+		"a certificate for plain metrics": {
+			nil, []string{"--metrics-secure=false", "--metrics-cert-path=x"}, []string{"--metrics-cert-path has no use with --metrics-secure=false"},
+		},
+		"a certificate that is missing": {
+			nil, []string{"--metrics-cert-path=" + dir}, []string{"--metrics-cert-path: open ", "tls.crt: no such file or directory"},
+		},
+		"a certificate of another name that is missing": {
+			nil, []string{"--metrics-cert-path=" + dir, "--metrics-cert-name=cert.pem", "--metrics-cert-key=file"}, []string{"--metrics-cert-path: open ", "cert.pem: no such file or directory"},
+		},
+		"a certificate that is none": {
+			nil, []string{"--metrics-cert-path=" + filepath.Join(dir, "broken")}, []string{"--metrics-cert-path: ", "failed to find any PEM data in certificate input"},
+		},
+		"leader election outside a cluster without a namespace": {
+			nil, []string{"--leader-elect"}, []string{"--leader-elect: outside a cluster --leader-elect-namespace has to say where the lease is"},
+		},
+		"a lease in no namespace":                     {nil, []string{"--leader-elect-namespace=a.b"}, []string{`--leader-elect-namespace: "a.b" is not a namespace`}},
+		"a directory of templates that is missing":    {nil, []string{"--manifests-dir=" + filepath.Join(dir, "missing")}, []string{"--manifests-dir: open ", "missing: no such file or directory"}},
+		"a directory of templates that is a file":     {nil, []string{"--manifests-dir=" + filepath.Join(dir, "file")}, []string{"--manifests-dir: open ", "file: not a directory"}},
+		"a directory of templates that lacks its own": {nil, []string{"--manifests-dir=" + filepath.Join(dir, "elsewhere")}, []string{"--manifests-dir: ", "holds neither base nor components"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			_, err := parse(test.args, test.env.get, io.Discard)
+			if err == nil {
+				t.Fatal("it is not refused")
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("the message has more than one line:\n%v", err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the message does not say %q:\n%v", want, err)
+				}
+			}
+		})
+	}
+}
+
+func TestHelpDescribesEveryFlag(t *testing.T) {
+	t.Parallel()
+	var usage bytes.Buffer
+	if _, err := parse([]string{"--help"}, environment{}.get, &usage); !errors.Is(err, flag.ErrHelp) {
+		t.Fatalf("--help gives %v", err)
+	}
+	described := map[string]bool{}
+	for line := range strings.Lines(usage.String()) {
+		if name, ok := strings.CutPrefix(line, "  -"); ok {
+			described[strings.Fields(name)[0]] = true
+		}
+	}
+	for _, name := range []string{
+		"watch-namespaces", "manifests-dir", "max-concurrent-reconciles", "leader-elect", "leader-elect-namespace",
+		"metrics-bind-address", "metrics-secure", "metrics-cert-path", "metrics-cert-name", "metrics-cert-key",
+		"enable-http2", "health-probe-bind-address", "kubeconfig", "version", "zap-devel", "zap-log-level", "zap-encoder",
+	} {
+		if !described[name] {
+			t.Errorf("--help does not describe --%s, but %q", name, slices.Sorted(maps.Keys(described)))
+		}
+	}
+}
+
+// write makes a file and its directories.
+func write(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
