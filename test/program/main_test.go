@@ -158,3 +158,9 @@ func kubeconfig(t *testing.T, cfg *rest.Config, server string) string {
 	fatal(t, clientcmd.WriteToFile(*config, name))
 	return name
 }
+
+func write(t *testing.T, name, content string) {
+	t.Helper()
+	fatal(t, os.MkdirAll(filepath.Dir(name), 0o700))
+	fatal(t, os.WriteFile(name, []byte(content), 0o600))
+}
