@@ -52,7 +52,7 @@ func (r *Reconciler) observe(ctx context.Context, req ctrl.Request) (*observatio
 func (r *Reconciler) deployment(ctx context.Context, observed *observation) (*appsv1.Deployment, error) {
 	mc := observed.Memcached
 	for _, result := range observed.Results {
-		if deployment, ok := result.Live.(*appsv1.Deployment); ok && deployment.Name == mc.Name {
+		if deployment, ok := result.Live.(*appsv1.Deployment); ok && deployment.Name == mc.Name && metav1.IsControlledBy(deployment, mc) {
 			return deployment, nil
 		}
 	}

@@ -35,6 +35,9 @@ const (
 	// recheckJitter spreads these looks over recheckAfter to (1 + recheckJitter) times
 	// recheckAfter, five minutes.
 	recheckJitter = 4.0
+	// waitAgain is how soon an object that is still going is looked at again: without
+	// our label on it, no watch tells when it is gone.
+	waitAgain = 5 * time.Second
 )
 
 // Reconciler reconciles Memcacheds. Make it with New.
@@ -116,7 +119,10 @@ func (r *Reconciler) outcome(ctx context.Context, observed *observation) (ctrl.R
 			terminal = append(terminal, object.Err)
 		case object.Err != nil:
 			transient = append(transient, object.Err)
+		case object.Action == apply.Waiting && result.RequeueAfter == 0:
+			result.RequeueAfter = waitAgain
 		case object.Unconfirmed && result.RequeueAfter == 0:
+			// Should the cache never show it, it was deleted unseen.
 			result.RequeueAfter = apply.RecentTTL + time.Second
 		}
 	}
