@@ -21,6 +21,8 @@ import (
 type observation struct {
 	status.Observation
 	pruned []client.Object
+	// newlyStalled says that the status tells of a stop that it did not tell before.
+	newlyStalled bool
 }
 
 // observe reads the Memcached of req and its pods. It returns nil when there is

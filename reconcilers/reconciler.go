@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/example/memcached-operator/reconcilers/apply"
@@ -98,22 +97,22 @@ func (r *Reconciler) report(ctx context.Context, observed *observation) (ctrl.Re
 	if err := r.writeStatus(ctx, observed.Memcached, next); err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.outcome(ctx, observed)
+	return r.outcome(observed)
 }
 
 // outcome decides when to come back. Everything that a watch reports wakes us by
-// itself; what is left are failures, which back off, and what no watch shows.
-func (r *Reconciler) outcome(ctx context.Context, observed *observation) (ctrl.Result, error) {
-	if observed.RenderErr != nil {
-		return ctrl.Result{}, reconcile.TerminalError(fmt.Errorf("rendering: %w", observed.RenderErr))
-	}
+// itself; what is left are failures, which back off, and what no watch shows. What
+// cannot succeed by trying again is an error once, when it is news.
+func (r *Reconciler) outcome(observed *observation) (ctrl.Result, error) {
 	var transient, terminal []error
+	if observed.RenderErr != nil {
+		terminal = append(terminal, fmt.Errorf("rendering: %w", observed.RenderErr))
+	}
 	result := ctrl.Result{}
 	for _, object := range observed.Results {
 		var foreign *apply.ForeignError
 		switch {
 		case errors.As(object.Err, &foreign):
-			log.FromContext(ctx).V(1).Info("left alone", "reason", object.Err.Error())
 			result.RequeueAfter = wait.Jitter(r.recheck, recheckJitter)
 		case apply.IsTerminal(object.Err):
 			terminal = append(terminal, object.Err)
@@ -129,11 +128,12 @@ func (r *Reconciler) outcome(ctx context.Context, observed *observation) (ctrl.R
 	if observed.PruneErr != nil {
 		transient = append(transient, observed.PruneErr)
 	}
-	if len(transient) > 0 {
+	switch {
+	case len(transient) > 0:
 		return ctrl.Result{}, errors.Join(transient...)
-	}
-	if len(terminal) > 0 && result.RequeueAfter == 0 {
+	case len(terminal) > 0 && result.RequeueAfter == 0 && observed.newlyStalled:
 		return ctrl.Result{}, reconcile.TerminalError(errors.Join(terminal...))
+	default:
+		return result, nil
 	}
-	return result, nil
 }

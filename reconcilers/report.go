@@ -108,6 +108,7 @@ func (r *Reconciler) tell(ctx context.Context, observed *observation, next cache
 	last := meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionStalled)
 	now := meta.FindStatusCondition(next.Conditions, cachev1alpha1.ConditionStalled)
 	if now != nil && (last == nil || last.Message != now.Message) {
+		observed.newlyStalled = true
 		log.FromContext(ctx).Info("stalled", "reason", now.Reason, "message", now.Message)
 		r.event(mc, corev1.EventTypeWarning, now.Reason, "Apply", now.Message)
 	}

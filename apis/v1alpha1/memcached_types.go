@@ -137,9 +137,6 @@ type MemcachedStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// The rules on the name hold when a Memcached is made only (oldSelf): a name never
-// changes, and one that is older than the rules must stay editable and reportable.
-
 // Memcached is a set of memcached pods behind one headless Service. The
 // operator renders its templates for it, applies what comes out, and reports
 // here.
@@ -157,6 +154,9 @@ type MemcachedStatus struct {
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || size(self.metadata.name) <= 52",optionalOldSelf=true,fieldPath=".metadata",message="metadata.name must have at most 52 characters: the names of the pods are made from it"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,fieldPath=".metadata",message="metadata.name must begin with a letter and hold only lower-case letters, digits and '-': it also names a Service"
 type Memcached struct {
+	// The rules on the name hold when a Memcached is made only (oldSelf): a name
+	// never changes, and one that is older than the rules must stay editable.
+
 	metav1.TypeMeta `json:",inline"`
 
 	// +optional

@@ -16,8 +16,6 @@ import (
 // MemcachedApplyConfiguration represents a declarative configuration of the Memcached type for use
 // with apply.
 //
-// The rules on the name hold when a Memcached is made only (oldSelf): a name never
-// changes, and one that is older than the rules must stay editable and reportable.
 // Memcached is a set of memcached pods behind one headless Service. The
 // operator renders its templates for it, applies what comes out, and reports
 // here.
