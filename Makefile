@@ -24,6 +24,9 @@ export KUBECONFIG := $(CLUSTER_DIR)/kubeconfig
 endif
 
 FUZZTIME ?= 1m
+# Tests wait for a cluster more than they compute, so more of them run at once than
+# there are cores.
+GOTESTFLAGS ?= -parallel 8 -timeout 20m
 BENCHCOUNT ?= 6
 
 .DEFAULT_GOAL := help
@@ -65,12 +68,12 @@ fmt: $(BIN)/golangci-lint ## Format all Go code.
 
 .PHONY: test
 test: kube ## Run all tests, those against a real API server among them.
-	go test ./...
+	go test $(GOTESTFLAGS) ./...
 	go test -C hack/cluster -trimpath .
 
 .PHONY: test-race
 test-race: kube ## Run all tests under the race detector (needs a C compiler).
-	CGO_ENABLED=1 go test -race -timeout 20m ./...
+	CGO_ENABLED=1 go test -race $(GOTESTFLAGS) ./...
 
 .PHONY: bench
 bench: kube ## Run the benchmarks, each beside its baseline; the output suits benchstat.

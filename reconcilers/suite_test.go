@@ -183,7 +183,8 @@ func fatal(t *testing.T, err error) {
 	}
 }
 
-// newNamespace makes a namespace for one test and removes it afterwards.
+// newNamespace makes a namespace for one test. It stays as long as the control plane:
+// deleting it would keep the garbage collector from the other tests' objects.
 func newNamespace(t *testing.T, labels ...string) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-", Labels: map[string]string{}}}
@@ -191,11 +192,6 @@ func newNamespace(t *testing.T, labels ...string) string {
 		namespace.Labels[labels[i]] = labels[i+1]
 	}
 	fatal(t, suite.Client.Create(t.Context(), namespace))
-	t.Cleanup(func() {
-		if err := suite.Client.Delete(context.WithoutCancel(t.Context()), namespace); err != nil {
-			t.Error(err)
-		}
-	})
 	return namespace.Name
 }
 

@@ -17,9 +17,9 @@ const startPatience = time.Minute
 // abandonPatience is how long an interrupted start may go on.
 const abandonPatience = 5 * time.Second
 
-// startAPIServer starts etcd and kube-apiserver and writes the administrator's
-// kubeconfig.
-func (c *cluster) startAPIServer() error {
+// startAPIServer starts etcd and kube-apiserver, installs the definitions in the
+// directory crds, if any, and writes the administrator's kubeconfig.
+func (c *cluster) startAPIServer(crds string) error {
 	etcd, err := newLifeline(c.log("etcd"))
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (c *cluster) startAPIServer() error {
 	}
 	defer server.release()
 
-	c.env = c.environment(etcd, server)
+	c.env = c.environment(etcd, server, crds)
 	if err := c.startEnvironment(); err != nil {
 		return fmt.Errorf("starting etcd and kube-apiserver: %w\netcd's last words:\n%s\nkube-apiserver's last words:\n%s",
 			err, tail(c.log("etcd")), tail(c.log("kube-apiserver")))
@@ -43,12 +43,16 @@ func (c *cluster) startAPIServer() error {
 }
 
 // environment describes the two to envtest.
-func (c *cluster) environment(etcd, server *lifeline) *envtest.Environment {
+func (c *cluster) environment(etcd, server *lifeline, crds string) *envtest.Environment {
 	env := &envtest.Environment{
 		// USE_EXISTING_CLUSTER in the user's environment is not meant for us.
 		UseExistingCluster:      new(false),
 		BinaryAssetsDirectory:   c.programs.bin,
 		ControlPlaneStopTimeout: stopPatience,
+	}
+	if crds != "" {
+		env.CRDDirectoryPaths = []string{crds}
+		env.ErrorIfCRDPathMissing = true
 	}
 	if os.Getenv("KUBEBUILDER_CONTROLPLANE_START_TIMEOUT") == "" {
 		env.ControlPlaneStartTimeout = startPatience

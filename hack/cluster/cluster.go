@@ -65,7 +65,7 @@ func startCluster(ctx context.Context, dir *workDir, programs programs, o option
 		return nil, err
 	}
 	start := time.Now()
-	if err := c.startAPIServer(); err != nil {
+	if err := c.startAPIServer(o.crds); err != nil {
 		return nil, err
 	}
 	log.Printf("etcd and kube-apiserver are up (%.1f s)", time.Since(start).Seconds())

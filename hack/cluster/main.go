@@ -86,6 +86,7 @@ func dispatch(ctx context.Context, args []string) error {
 type options struct {
 	dir                string
 	bin                string
+	crds               string
 	nodes              int
 	withoutControllers bool
 }
@@ -94,6 +95,8 @@ type options struct {
 func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.dir, "dir", "", "directory that holds everything; removed in the end")
 	flags.StringVar(&o.bin, "bin", "", "directory of the control plane's programs (default \"kube\" beside this one)")
+	flags.StringVar(&o.crds, "crds", "",
+		"directory of CustomResourceDefinitions to install before the controllers start: the garbage collector looks for new kinds every 30 s only")
 	flags.IntVar(&o.nodes, "nodes", 1, "how many simulated nodes to make")
 	flags.BoolVar(&o.withoutControllers, "without-controllers", false,
 		"start only etcd and the API server: no controllers, no nodes, up sooner")

@@ -100,6 +100,7 @@ func startSupervisor(dir *workDir, o options) (<-chan struct{}, error) {
 	cmd := exec.Command(self, "serve",
 		"--dir="+dir.path,
 		"--bin="+o.bin,
+		"--crds="+o.crds,
 		"--nodes="+strconv.Itoa(o.nodes),
 		"--without-controllers="+strconv.FormatBool(o.withoutControllers))
 	cmd.Stdout, cmd.Stderr = output, output

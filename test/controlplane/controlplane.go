@@ -16,14 +16,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -69,7 +67,8 @@ func Start(ctx context.Context, arguments ...string) (*ControlPlane, error) {
 	if _, err := os.Stat(program); err != nil {
 		return nil, fmt.Errorf("the tests need a control plane: run `make kube` first, or the tests by `make test`: %w", err)
 	}
-	command := exec.Command(program, append([]string{"serve", "--until-stdin-closes"}, arguments...)...)
+	crds := filepath.Join(Root(), "config", "crd", "bases")
+	command := exec.Command(program, append([]string{"serve", "--until-stdin-closes", "--crds", crds}, arguments...)...)
 	command.Stderr = os.Stderr
 	stdin, err := command.StdinPipe()
 	if err != nil {
@@ -113,12 +112,7 @@ func (c *ControlPlane) connect(ctx context.Context) error {
 	if c.Client, err = client.New(c.Config, client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	if err := c.ApplyFile(ctx, "config/crd/bases/cache.example.com_memcacheds.yaml"); err != nil {
-		return err
-	}
-	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		return c.Client.List(ctx, &cachev1alpha1.MemcachedList{}) == nil, nil
-	})
+	return nil
 }
 
 // Stop stops everything and removes all files.
@@ -128,19 +122,6 @@ func (c *ControlPlane) Stop() error {
 		return fmt.Errorf("stopping the control plane: %w", err)
 	}
 	return closeErr
-}
-
-// ApplyFile applies the first object of a YAML file of the repository.
-func (c *ControlPlane) ApplyFile(ctx context.Context, name string) error {
-	content, err := os.ReadFile(filepath.Join(Root(), name))
-	if err != nil {
-		return err
-	}
-	object := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(content, &object.Object); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return c.Apply(ctx, object)
 }
 
 // Apply applies object as the administrator.
