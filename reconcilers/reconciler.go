@@ -104,36 +104,55 @@ func (r *Reconciler) report(ctx context.Context, observed *observation) (ctrl.Re
 // itself; what is left are failures, which back off, and what no watch shows. What
 // cannot succeed by trying again is an error once, when it is news.
 func (r *Reconciler) outcome(observed *observation) (ctrl.Result, error) {
-	var transient, terminal []error
-	if observed.RenderErr != nil {
-		terminal = append(terminal, fmt.Errorf("rendering: %w", observed.RenderErr))
+	transient, terminal := failures(observed)
+	if transient != nil {
+		return ctrl.Result{}, transient
 	}
-	result := ctrl.Result{}
-	for _, object := range observed.Results {
-		var foreign *apply.ForeignError
-		switch {
-		case errors.As(object.Err, &foreign):
-			result.RequeueAfter = wait.Jitter(r.recheck, recheckJitter)
-		case apply.IsTerminal(object.Err):
-			terminal = append(terminal, object.Err)
-		case object.Err != nil:
-			transient = append(transient, object.Err)
-		case object.Action == apply.Waiting && result.RequeueAfter == 0:
-			result.RequeueAfter = waitAgain
-		case object.Unconfirmed && result.RequeueAfter == 0:
-			// Should the cache never show it, it was deleted unseen.
-			result.RequeueAfter = apply.RecentTTL + time.Second
+	if after := r.lookAgain(observed.Results); after > 0 {
+		return ctrl.Result{RequeueAfter: after}, nil
+	}
+	if terminal != nil && observed.newlyStalled {
+		return ctrl.Result{}, reconcile.TerminalError(terminal)
+	}
+	return ctrl.Result{}, nil
+}
+
+// failures sorts what went wrong by whether trying again can help.
+func failures(observed *observation) (transient, terminal error) {
+	if observed.RenderErr != nil {
+		terminal = fmt.Errorf("rendering: %w", observed.RenderErr)
+	}
+	for _, result := range observed.Results {
+		if apply.IsTerminal(result.Err) {
+			terminal = errors.Join(terminal, result.Err)
+		} else {
+			transient = errors.Join(transient, result.Err)
 		}
 	}
-	if observed.PruneErr != nil {
-		transient = append(transient, observed.PruneErr)
+	return errors.Join(transient, observed.PruneErr), terminal
+}
+
+// lookAgain is how soon to look at what no watch will show; 0 says that there is no
+// such thing.
+func (r *Reconciler) lookAgain(results []apply.Result) time.Duration {
+	var soonest time.Duration
+	for _, result := range results {
+		var after time.Duration
+		var foreign *apply.ForeignError
+		switch {
+		case result.Overtaken:
+			after = time.Millisecond
+		case result.Action == apply.Waiting:
+			after = waitAgain
+		case result.Unconfirmed:
+			// Should the cache never show it, it was deleted unseen.
+			after = apply.RecentTTL + time.Second
+		case errors.As(result.Err, &foreign):
+			after = wait.Jitter(r.recheck, recheckJitter)
+		}
+		if after > 0 && (soonest == 0 || after < soonest) {
+			soonest = after
+		}
 	}
-	switch {
-	case len(transient) > 0:
-		return ctrl.Result{}, errors.Join(transient...)
-	case len(terminal) > 0 && result.RequeueAfter == 0 && observed.newlyStalled:
-		return ctrl.Result{}, reconcile.TerminalError(errors.Join(terminal...))
-	default:
-		return result, nil
-	}
+	return soonest
 }

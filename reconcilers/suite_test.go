@@ -52,7 +52,7 @@ func runSuite(m *testing.M) int {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // there is no test yet whose context it could be
 	defer cancel()
 	var err error
-	if suite.ControlPlane, err = controlplane.Start(ctx); err != nil {
+	if suite.ControlPlane, err = controlplane.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

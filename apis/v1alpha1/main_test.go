@@ -3,7 +3,6 @@
 package v1alpha1_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -25,7 +24,7 @@ func TestMain(m *testing.M) {
 
 func runTests(m *testing.M) int {
 	var err error
-	plane, err = controlplane.Start(context.Background(), "--without-controllers") //nolint:forbidigo // there is no test yet whose context it could be
+	plane, err = controlplane.Start("--without-controllers")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -31,13 +31,19 @@ func newMemcached(t *testing.T, name string, size int32) *cachev1alpha1.Memcache
 // kubectl runs kubectl as the administrator and returns what it prints.
 func kubectl(t *testing.T, args ...string) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), filepath.Join(controlplane.Root(), "bin", "kube", "kubectl"), args...)
-	command.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig, "KUBECACHEDIR="+t.TempDir())
-	output, err := command.CombinedOutput()
+	output, err := tryKubectl(t, args...)
 	if err != nil {
 		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, output)
 	}
-	return string(output)
+	return output
+}
+
+func tryKubectl(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), filepath.Join(controlplane.Root(), "bin", "kube", "kubectl"), args...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig, "KUBECACHEDIR="+t.TempDir())
+	output, err := command.CombinedOutput()
+	return string(output), err
 }
 
 func TestScaleChangesTheSize(t *testing.T) {
@@ -142,8 +148,9 @@ func TestKubectlExplainListsTheFields(t *testing.T) {
 	var output string
 	// It takes the API server a moment to publish the schema of a new kind.
 	eventually(t, func(context.Context) (bool, error) {
-		output = kubectl(t, "explain", "memcached.spec", "--recursive")
-		return strings.Contains(output, "size"), nil
+		var err error
+		output, err = tryKubectl(t, "explain", "memcached.spec", "--recursive")
+		return err == nil && strings.Contains(output, "size"), nil
 	}, "kubectl explain should know the fields")
 	if !strings.Contains(output, want) || !strings.Contains(output, "spec is what is asked for.") {
 		t.Errorf("kubectl explain memcached.spec --recursive prints\n%s", output)

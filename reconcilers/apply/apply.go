@@ -4,8 +4,6 @@ package apply
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -14,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,6 +29,9 @@ const (
 
 	// maxSurviving bounds the memory of differences that survive an apply.
 	maxSurviving = 4096
+	// maxChecked bounds the memory of objects that need nothing, at about 200 bytes
+	// each; what falls out is compared anew.
+	maxChecked = 1 << 16
 )
 
 // Action is what was done about one rendered object.
@@ -67,6 +67,8 @@ type Result struct {
 	// Unconfirmed says that Live is what the server last answered, which the cache
 	// does not show yet.
 	Unconfirmed bool
+	// Overtaken says that the object changed again while it was written: look again.
+	Overtaken bool
 }
 
 // Applier applies objects. It is safe for use by many goroutines.
@@ -79,6 +81,7 @@ type Applier struct {
 	comparer  comparer
 	recent    *Recent
 	surviving *lru.Cache
+	checked   *lru.Cache
 }
 
 // New returns an Applier that reads through c, whose cache must hold the kinds to
@@ -92,6 +95,7 @@ func New(c client.Client, live client.Reader, types managedfields.TypeConverter,
 		comparer:  comparer{scheme: c.Scheme(), types: types},
 		recent:    recent,
 		surviving: lru.New(maxSurviving),
+		checked:   lru.New(maxChecked),
 	}
 }
 
@@ -107,14 +111,10 @@ func (a *Applier) Apply(ctx context.Context, owner client.Object, desired []*uns
 }
 
 func (a *Applier) applyOne(ctx context.Context, owner client.Object, rendered *unstructured.Unstructured) Result {
-	want, err := a.comparer.want(rendered)
-	if err != nil {
-		return failed(rendered, err)
-	}
 	cached, unconfirmed, err := a.cached(ctx, rendered)
 	switch {
 	case apierrors.IsNotFound(err):
-		return a.create(ctx, owner, rendered, want)
+		return a.create(ctx, owner, rendered)
 	case err != nil:
 		return failed(rendered, fmt.Errorf("reading %s from the cache: %w", describe(rendered), err))
 	case !belongsTo(cached, owner):
@@ -122,90 +122,127 @@ func (a *Applier) applyOne(ctx context.Context, owner client.Object, rendered *u
 	case cached.GetDeletionTimestamp() != nil:
 		return Result{Object: rendered, Action: Waiting, Live: cached}
 	}
-	gap, err := a.comparer.gap(want, cached)
-	if err != nil {
+	needed, err := a.needed(rendered, cached)
+	switch {
+	case err != nil:
 		return Result{Object: rendered, Action: Failed, Err: err, Live: cached}
-	}
-	if gap.fields == "" || a.isKnown(cached, rendered, gap) {
+	case !needed:
 		return Result{Object: rendered, Action: Skipped, Live: cached, Unconfirmed: unconfirmed}
+	case !isApplied(cached):
+		return a.takeOver(ctx, owner, rendered)
+	default:
+		return a.update(ctx, rendered, cached)
 	}
-	if !isApplied(cached) {
-		return a.takeOver(ctx, owner, rendered, want)
+}
+
+// needed tells whether applying rendered would change live, and remembers when it
+// would not.
+func (a *Applier) needed(rendered *unstructured.Unstructured, live client.Object) (bool, error) {
+	state := checked{live.GetResourceVersion(), newDigest(rendered)}
+	if last, ok := a.checked.Get(live.GetUID()); ok && last == state {
+		return false, nil
 	}
-	return a.update(ctx, rendered, want, cached)
+	differs, err := a.differs(rendered, live, state.rendered)
+	if err == nil && !differs {
+		a.checked.Add(live.GetUID(), state)
+	}
+	return differs, err
+}
+
+// differs compares live with rendered.
+func (a *Applier) differs(rendered *unstructured.Unstructured, live client.Object, d digest) (bool, error) {
+	fields, err := a.comparer.fields(rendered)
+	if err != nil {
+		return false, err
+	}
+	held, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
+	if err != nil {
+		return false, fmt.Errorf("converting the live %s: %w", describe(rendered), err)
+	}
+	gap, err := a.comparer.gap(rendered, fields, live, held)
+	if err != nil || gap.fields == "" {
+		return false, err
+	}
+	// An apply of this very object may have left this very gap; then another one would
+	// change nothing.
+	known, ok := a.surviving.Get(live.GetUID())
+	return !ok || known != d.with(gap), nil
 }
 
 // create makes rendered if the name is free. The cache holds only what carries our
 // label, so only the server can tell.
-func (a *Applier) create(ctx context.Context, owner client.Object, rendered *unstructured.Unstructured, want wanted) Result {
+func (a *Applier) create(ctx context.Context, owner client.Object, rendered *unstructured.Unstructured) Result {
 	object := rendered.DeepCopy()
 	object.SetResourceVersion(createOnly)
-	err := a.write(ctx, object)
+	result := a.write(ctx, rendered, object)
 	switch {
-	case err == nil:
-		return a.applied(rendered, object, want, Created)
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+	case apierrors.HasStatusCause(result.Err, corev1.NamespaceTerminatingCause):
 		return Result{Object: rendered, Action: Waiting}
-	case !apierrors.IsConflict(err):
-		return failed(rendered, fmt.Errorf("creating %s: %w", describe(rendered), err))
+	case apierrors.IsConflict(result.Err):
+		return a.takeOver(ctx, owner, rendered)
+	case result.Err != nil:
+		result.Err = fmt.Errorf("creating %s: %w", describe(rendered), result.Err)
+		return result
 	}
-	return a.takeOver(ctx, owner, rendered, want)
+	result.Action = Created
+	return result
 }
 
 // update applies rendered to live, and to no other object of its name.
-func (a *Applier) update(ctx context.Context, rendered *unstructured.Unstructured, want wanted, live client.Object) Result {
+func (a *Applier) update(ctx context.Context, rendered *unstructured.Unstructured, live client.Object) Result {
 	object := rendered.DeepCopy()
 	object.SetUID(live.GetUID())
-	if err := a.write(ctx, object); err != nil {
-		return Result{Object: rendered, Action: Failed, Err: fmt.Errorf("applying %s: %w", describe(rendered), err), Live: live}
+	result := a.write(ctx, rendered, object)
+	if result.Err != nil {
+		result.Err = fmt.Errorf("applying %s: %w", describe(rendered), result.Err)
+		result.Live = live
 	}
-	return a.applied(rendered, object, want, Configured)
+	return result
 }
 
-// write sends object, and replaces it by the server's answer.
-func (a *Applier) write(ctx context.Context, object *unstructured.Unstructured) error {
-	// A value that its Go type does not take, such as a quantity that is none, the
-	// server would call an error of its own.
-	if _, err := a.comparer.canonical(object); err != nil {
-		return err
-	}
-	return a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(FieldManager))
-}
-
-// applied remembers the server's answer until the cache has caught up, and tells
-// what of the rendered object did not survive the server.
-func (a *Applier) applied(rendered, answer *unstructured.Unstructured, want wanted, action Action) Result {
-	live, err := NewObject(a.scheme, answer.GroupVersionKind())
+// write sends object, which is rendered with a precondition, remembers the server's
+// answer until the cache has caught up, and tells what did not survive the server.
+func (a *Applier) write(ctx context.Context, rendered, object *unstructured.Unstructured) Result {
+	fields, err := a.comparer.fields(rendered)
 	if err != nil {
 		return failed(rendered, err)
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, live); err != nil {
-		return failed(rendered, fmt.Errorf("reading the answer to %s: %w", describe(rendered), err))
+	if _, err := a.comparer.fit(object); err != nil {
+		return failed(rendered, err)
+	}
+	done := a.recent.Writing(object)
+	err = a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(FieldManager))
+	if err != nil {
+		return Result{Object: rendered, Action: Failed, Err: err, Overtaken: done(nil)}
+	}
+	live, err := a.typed(object)
+	if err != nil {
+		return Result{Object: rendered, Action: Failed, Err: err, Overtaken: done(nil)}
 	}
 	KeepOurManagedFields(live)
-	a.recent.Wrote(live)
-	gap, err := a.comparer.gap(want, live)
+	result := Result{Object: rendered, Action: Configured, Live: live, Overtaken: done(live)}
+	gap, err := a.comparer.gap(rendered, fields, live, object.Object)
 	if err != nil {
 		return failed(rendered, err)
 	}
 	a.surviving.Remove(live.GetUID())
 	if gap.fields != "" {
-		a.surviving.Add(live.GetUID(), fingerprint(rendered, gap))
+		a.surviving.Add(live.GetUID(), newDigest(rendered).with(gap))
 	}
-	return Result{Object: rendered, Action: action, Live: live, Survived: gap.fields}
+	result.Survived = gap.fields
+	return result
 }
 
-// isKnown tells whether an apply of this very object has already left this very gap,
-// so that another one would change nothing.
-func (a *Applier) isKnown(live client.Object, rendered *unstructured.Unstructured, g gap) bool {
-	known, ok := a.surviving.Get(live.GetUID())
-	return ok && known == fingerprint(rendered, g)
-}
-
-func fingerprint(rendered *unstructured.Unstructured, g gap) [sha256.Size]byte {
-	// Unstructured content always encodes, and json sorts its keys.
-	content, _ := json.Marshal(rendered.Object)
-	return sha256.Sum256(append(content, g.fields+g.values...))
+// typed is the server's answer in the form in which the cache has its objects.
+func (a *Applier) typed(answer *unstructured.Unstructured) (client.Object, error) {
+	live, err := NewObject(a.scheme, answer.GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, live); err != nil {
+		return nil, fmt.Errorf("reading the answer to %s: %w", describe(answer), err)
+	}
+	return live, nil
 }
 
 // cached reads the live counterpart of rendered from the cache, or from what was
@@ -255,24 +292,4 @@ func failed(rendered *unstructured.Unstructured, err error) Result {
 
 func describe(object *unstructured.Unstructured) string {
 	return object.GetKind() + " " + object.GetName()
-}
-
-// NewObject makes an empty object of gvk: of its Go type where the scheme has one,
-// which takes a third of the memory, else an unstructured one.
-func NewObject(scheme *runtime.Scheme, gvk schema.GroupVersionKind) (client.Object, error) {
-	if !scheme.Recognizes(gvk) {
-		u := &unstructured.Unstructured{}
-		u.SetGroupVersionKind(gvk)
-		return u, nil
-	}
-	object, err := scheme.New(gvk)
-	if err != nil {
-		return nil, fmt.Errorf("making a %s: %w", gvk.Kind, err)
-	}
-	typed, ok := object.(client.Object)
-	if !ok {
-		return nil, fmt.Errorf("%s is not an object", gvk.Kind)
-	}
-	typed.GetObjectKind().SetGroupVersionKind(gvk)
-	return typed, nil
 }

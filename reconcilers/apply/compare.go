@@ -31,30 +31,34 @@ type comparer struct {
 	types  managedfields.TypeConverter
 }
 
-// wanted is a rendered object, and the fields that the server records when it is
-// applied.
-type wanted struct {
-	object *unstructured.Unstructured
-	fields *fieldpath.Set
-}
-
-// want prepares rendered. The error is a SchemaError.
-func (c comparer) want(rendered *unstructured.Unstructured) (wanted, error) {
+// fields are the fields that the server records when rendered is applied. The error is
+// a SchemaError.
+func (c comparer) fields(rendered *unstructured.Unstructured) (*fieldpath.Set, error) {
 	typed, err := c.types.ObjectToTyped(rendered)
 	if err != nil {
-		return wanted{}, &SchemaError{rendered.GetKind(), rendered.GetName(), err}
+		return nil, &SchemaError{rendered.GetKind(), rendered.GetName(), err}
 	}
 	fields, err := typed.ToFieldSet()
 	if err != nil {
-		return wanted{}, &SchemaError{rendered.GetKind(), rendered.GetName(), err}
+		return nil, &SchemaError{rendered.GetKind(), rendered.GetName(), err}
 	}
-	return wanted{object: rendered, fields: fields.Difference(unmanaged)}, nil
+	return fields.Difference(unmanaged), nil
 }
 
 // canonical is an object with its values written as the server writes them:
 // quantities above all, 1024Mi as 1Gi. Going through the Go type does that; a kind
 // that has none is stored as it is written. The error is a SchemaError.
 func (c comparer) canonical(rendered *unstructured.Unstructured) (map[string]any, error) {
+	object, err := c.fit(rendered)
+	if err != nil {
+		return nil, err
+	}
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+}
+
+// fit puts rendered into its Go type. What does not fit, such as a quantity that is
+// none, is a SchemaError; the server would call it an error of its own.
+func (c comparer) fit(rendered *unstructured.Unstructured) (client.Object, error) {
 	object, err := NewObject(c.scheme, rendered.GroupVersionKind())
 	if err != nil {
 		return nil, err
@@ -62,7 +66,7 @@ func (c comparer) canonical(rendered *unstructured.Unstructured) (map[string]any
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(rendered.Object, object); err != nil {
 		return nil, &SchemaError{rendered.GetKind(), rendered.GetName(), err}
 	}
-	return runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	return object, nil
 }
 
 // gap is what separates a live object from the wanted one. The zero value says that
@@ -75,27 +79,23 @@ type gap struct {
 	values string
 }
 
-// gap compares live with want.
-func (c comparer) gap(want wanted, live client.Object) (gap, error) {
+// gap compares live, whose content is held, with rendered and its fields.
+func (c comparer) gap(rendered *unstructured.Unstructured, fields *fieldpath.Set, live client.Object, held map[string]any) (gap, error) {
 	applied, err := appliedFields(live)
 	if err != nil {
 		return gap{}, err
 	}
-	held, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
-	if err != nil {
-		return gap{}, fmt.Errorf("converting the live %s: %w", live.GetName(), err)
-	}
-	differ, values := differences(want.fields, want.object.Object, held)
+	differ, values := differences(fields, rendered.Object, held)
 	if !differ.Empty() {
 		// Perhaps only in how values are written.
-		canonical, err := c.canonical(want.object)
+		canonical, err := c.canonical(rendered)
 		if err != nil {
 			return gap{}, err
 		}
 		differ, values = differences(differ, canonical, held)
 	}
-	if !want.fields.Equals(applied) {
-		missing, surplus := want.fields.Difference(applied), applied.Difference(want.fields)
+	if !fields.Equals(applied) {
+		missing, surplus := fields.Difference(applied), applied.Difference(fields)
 		return gap{fmt.Sprintf("to apply: %v; to give up: %v", missing, surplus), values + applied.String()}, nil
 	}
 	if differ.Empty() {

@@ -76,7 +76,7 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) (code int, err error) {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // no test runs yet whose context this could be
 	defer cancel()
-	plane, err := controlplane.Start(ctx, "--without-controllers")
+	plane, err := controlplane.Start("--without-controllers")
 	if err != nil {
 		return 1, err
 	}

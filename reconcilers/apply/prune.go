@@ -87,21 +87,3 @@ func (a *Applier) delete(ctx context.Context, object client.Object) (bool, error
 	}
 	return true, nil
 }
-
-func newList(scheme *runtime.Scheme, kind schema.GroupVersionKind) (client.ObjectList, error) {
-	kind.Kind += "List"
-	if !scheme.Recognizes(kind) {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(kind)
-		return list, nil
-	}
-	object, err := scheme.New(kind)
-	if err != nil {
-		return nil, fmt.Errorf("making a %s: %w", kind.Kind, err)
-	}
-	list, ok := object.(client.ObjectList)
-	if !ok {
-		return nil, fmt.Errorf("%s is not a list", kind.Kind)
-	}
-	return list, nil
-}

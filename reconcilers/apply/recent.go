@@ -29,9 +29,17 @@ const (
 // repeat, an old state. It is safe for use by many goroutines.
 type Recent struct {
 	scheme *runtime.Scheme
-	// mu is held from a look at objects to what follows from it.
+	// mu is held from a look at the maps to what follows from it.
 	mu      sync.Mutex
 	objects *cache.LRUExpireCache
+	writes  map[recentKey]*write
+}
+
+// write is a write under way, or several of the same name.
+type write struct {
+	writers int
+	// shown are the states that the cache showed meanwhile.
+	shown []client.Object
 }
 
 type recentKey struct {
@@ -41,7 +49,7 @@ type recentKey struct {
 
 // NewRecent returns an empty Recent for objects of scheme.
 func NewRecent(scheme *runtime.Scheme) *Recent {
-	return &Recent{scheme: scheme, objects: cache.NewLRUExpireCache(maxRecent)}
+	return &Recent{scheme: scheme, objects: cache.NewLRUExpireCache(maxRecent), writes: map[recentKey]*write{}}
 }
 
 // Wrote remembers object as the server answered it. It must not be changed after.
@@ -73,18 +81,53 @@ func (r *Recent) Get(ctx context.Context, reader client.Reader, key client.Objec
 	return newest, nil
 }
 
-// Confirm tells whether object, which the cache now shows, is exactly what was
-// written last, and if so drops it.
+// Writing says that a write of object is under way; call done with the server's
+// answer, or nil when there is none. Often the cache shows what was written before
+// the answer is here. Such an event waits for done, which tells whether the cache
+// showed anything that is not part of the answer, so that somebody has to look again.
+func (r *Recent) Writing(object client.Object) (done func(answer client.Object) (overtaken bool)) {
+	id := r.key(object, client.ObjectKeyFromObject(object))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := r.writes[id]
+	if w == nil {
+		w = &write{}
+		r.writes[id] = w
+	}
+	w.writers++
+	return func(answer client.Object) bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if w.writers--; w.writers == 0 {
+			delete(r.writes, id)
+		}
+		if answer == nil {
+			return len(w.shown) > 0
+		}
+		shown, overtaken := false, false
+		for _, state := range w.shown {
+			shown = shown || isSame(state, answer)
+			overtaken = overtaken || state.GetUID() != answer.GetUID() || isOlder(answer, state)
+		}
+		if !shown && !overtaken {
+			r.objects.Add(id, answer, RecentTTL)
+		}
+		return overtaken
+	}
+}
+
+// Confirm tells whether nobody need look at object, which the cache now shows: it is
+// exactly what was written last, or a write of it is under way, which will look.
 func (r *Recent) Confirm(object client.Object) bool {
 	id := r.key(object, client.ObjectKeyFromObject(object))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	written, ok := r.objects.Get(id)
-	if !ok {
-		return false
+	if w := r.writes[id]; w != nil {
+		w.shown = append(w.shown, object)
+		return true
 	}
-	newest := written.(client.Object)
-	if newest.GetUID() != object.GetUID() || newest.GetResourceVersion() != object.GetResourceVersion() {
+	written, ok := r.objects.Get(id)
+	if !ok || !isSame(written.(client.Object), object) {
 		return false
 	}
 	r.objects.Remove(id)
@@ -108,6 +151,11 @@ func (r *Recent) key(object client.Object, key client.ObjectKey) recentKey {
 		kind, _ = apiutil.GVKForObject(object, r.scheme)
 	}
 	return recentKey{kind.GroupKind().String(), key}
+}
+
+// isSame tells whether a and b are one state of one object.
+func isSame(a, b client.Object) bool {
+	return a.GetUID() == b.GetUID() && a.GetResourceVersion() == b.GetResourceVersion()
 }
 
 // isOlder tells whether a is an earlier state than b. Versions that cannot be

@@ -18,7 +18,7 @@ import (
 // takeOver applies rendered to the object of its name if that is owner's, whoever
 // made it. Only the server knows: the cache does not hold every object, nor the
 // field managers of those that it holds.
-func (a *Applier) takeOver(ctx context.Context, owner client.Object, rendered *unstructured.Unstructured, want wanted) Result {
+func (a *Applier) takeOver(ctx context.Context, owner client.Object, rendered *unstructured.Unstructured) Result {
 	live, err := NewObject(a.scheme, rendered.GroupVersionKind())
 	if err != nil {
 		return failed(rendered, err)
@@ -35,7 +35,7 @@ func (a *Applier) takeOver(ctx context.Context, owner client.Object, rendered *u
 	if err := a.migrate(ctx, live, owner); err != nil {
 		return failed(rendered, fmt.Errorf("taking over %s: %w", describe(rendered), err))
 	}
-	return a.update(ctx, rendered, want, live)
+	return a.update(ctx, rendered, live)
 }
 
 // migrate hands the fields of the manager that made live for owner, by Update, over

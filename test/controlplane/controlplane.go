@@ -62,7 +62,7 @@ func Root() string {
 
 // Start starts a control plane with the CRD installed; arguments go to `cluster
 // serve`, such as --without-controllers. Stop it when done.
-func Start(ctx context.Context, arguments ...string) (*ControlPlane, error) {
+func Start(arguments ...string) (*ControlPlane, error) {
 	program := filepath.Join(Root(), "bin", "cluster")
 	if _, err := os.Stat(program); err != nil {
 		return nil, fmt.Errorf("the tests need a control plane: run `make kube` first, or the tests by `make test`: %w", err)
@@ -93,13 +93,13 @@ func Start(ctx context.Context, arguments ...string) (*ControlPlane, error) {
 		return nil, errors.Join(fmt.Errorf("the control plane did not become ready: %w", err), c.Stop())
 	}
 	c.Kubeconfig = ready.Kubeconfig
-	if err := c.connect(ctx); err != nil {
+	if err := c.connect(); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	return c, nil
 }
 
-func (c *ControlPlane) connect(ctx context.Context) error {
+func (c *ControlPlane) connect() error {
 	var err error
 	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
 		return err

@@ -62,7 +62,7 @@ func runTests(m *testing.M) (code int, err error) {
 	suite.program = filepath.Join(dir, "memcached-operator")
 	built := make(chan error, 1)
 	go func() { built <- build(ctx, suite.program) }()
-	suite.ControlPlane, err = controlplane.Start(ctx, "--without-controllers")
+	suite.ControlPlane, err = controlplane.Start("--without-controllers")
 	if err != nil {
 		return 1, errors.Join(err, <-built)
 	}

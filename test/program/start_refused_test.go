@@ -90,7 +90,7 @@ func TestRefusesToStartWithoutAnAPIServer(t *testing.T) {
 
 func TestInAControlPlaneOfItsOwn(t *testing.T) {
 	t.Parallel()
-	plane, err := controlplane.Start(t.Context(), "--without-controllers")
+	plane, err := controlplane.Start("--without-controllers")
 	fatal(t, err)
 	t.Cleanup(func() { fatal(t, plane.Stop()) })
 	t.Run("it watches all namespaces by default", func(t *testing.T) {

@@ -48,7 +48,7 @@ func fatal(t *testing.T, err error) {
 // kubeconfig for the operator's service account.
 func startCluster(t *testing.T) (cluster *controlplane.ControlPlane, kubeconfig string) {
 	t.Helper()
-	cluster, err := controlplane.Start(t.Context())
+	cluster, err := controlplane.Start()
 	fatal(t, err)
 	t.Cleanup(func() {
 		if err := cluster.Stop(); err != nil {

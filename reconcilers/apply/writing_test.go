@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/reconcilers/apply"
+)
+
+// The cache often shows a write before its answer is here. What it shows waits for
+// the answer, and wakes somebody only when it is more than that.
+func TestWhatTheCacheShowsDuringAWriteWaitsForTheAnswer(t *testing.T) {
+	t.Parallel()
+	for sentence, test := range map[string]struct {
+		shown      []*corev1.ConfigMap
+		answer     *corev1.ConfigMap
+		overtaken  bool
+		remembered bool
+	}{
+		"nothing is shown: the answer is remembered":             {nil, configMap("1", "6"), false, true},
+		"the answer itself is shown: nothing to remember":        {[]*corev1.ConfigMap{configMap("1", "6")}, configMap("1", "6"), false, false},
+		"an earlier state is part of the answer":                 {[]*corev1.ConfigMap{configMap("1", "5")}, configMap("1", "6"), false, true},
+		"a later state is news":                                  {[]*corev1.ConfigMap{configMap("1", "6"), configMap("1", "7")}, configMap("1", "6"), true, false},
+		"another object of the name is news":                     {[]*corev1.ConfigMap{configMap("2", "4")}, configMap("1", "6"), true, false},
+		"the write failed and something was shown: that is news": {[]*corev1.ConfigMap{configMap("1", "5")}, nil, true, false},
+		"the write failed and nothing was shown":                 {nil, nil, false, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			recent := apply.NewRecent(env.scheme)
+			done := recent.Writing(configMap("", ""))
+			for _, state := range test.shown {
+				if !recent.Confirm(state) {
+					t.Errorf("version %s did not wait", state.ResourceVersion)
+				}
+			}
+			var answer client.Object
+			if test.answer != nil {
+				answer = test.answer
+			}
+			if got := done(answer); got != test.overtaken {
+				t.Errorf("overtaken: %v, want %v", got, test.overtaken)
+			}
+			_, err := recent.Get(t.Context(), cached{}, client.ObjectKey{Namespace: "a", Name: "b"}, &corev1.ConfigMap{})
+			if remembered := err == nil; remembered != test.remembered {
+				t.Errorf("remembered: %v, want %v", remembered, test.remembered)
+			}
+			if recent.Confirm(configMap("1", "9")) {
+				t.Error("a later event still waits, though the write is over")
+			}
+		})
+	}
+}
+
+func TestTwoWritesOfOneNameAreBothWaitedFor(t *testing.T) {
+	t.Parallel()
+	recent := apply.NewRecent(env.scheme)
+	first, second := recent.Writing(configMap("", "")), recent.Writing(configMap("", ""))
+	first(configMap("1", "6"))
+	if !recent.Confirm(configMap("1", "7")) {
+		t.Error("the second write is under way, and an event did not wait for it")
+	}
+	if !second(nil) {
+		t.Error("the second write failed, and what was shown meanwhile is no news")
+	}
+}
