@@ -113,7 +113,7 @@ func TestAcceptsImages(t *testing.T) {
 	digest := "@sha256:" + strings.Repeat("0a", 32)
 	for _, image := range []string{
 		"memcached", "memcached:1.6.45", "memcached:1.4.36-alpine", "memcached:_x",
-		"docker.io/library/memcached:1.6", "registry.example.com/caches/memcached",
+		"mirror.example.com/library/memcached:1.6", "registry.example.com/caches/memcached",
 		"registry:5000/x", "localhost/memcached", "localhost:5000/a/b/c:v1", "[::1]:5000/memcached",
 		"Registry.Example.COM/memcached", "quay.io/a__b/c.d--e:X",
 		"memcached" + digest, "registry.example.com/memcached" + digest, "registry:5000/memcached:1.6" + digest,

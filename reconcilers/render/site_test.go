@@ -42,8 +42,8 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 			cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), false,
 		},
 		"an image that only some Memcacheds have": {
-			inSite("images: [{name: docker.io/library/memcached, newName: mirror.example.com/memcached}]\n"),
-			cachev1alpha1.MemcachedSpec{Image: new("docker.io/library/memcached:1.6.45")},
+			inSite("images: [{name: registry.example.com/library/memcached, newName: mirror.example.com/memcached}]\n"),
+			cachev1alpha1.MemcachedSpec{Image: new("registry.example.com/library/memcached:1.6.45")},
 			field("image"), "mirror.example.com/memcached:1.6.45", true,
 		},
 		"a port that only some Memcacheds have, merged by its number": {
