@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ktypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
@@ -32,7 +33,14 @@ type Recent struct {
 	// mu is held from a look at the maps to what follows from it.
 	mu      sync.Mutex
 	objects *cache.LRUExpireCache
-	writes  map[recentKey]*write
+	writes  map[writeKey]*write
+}
+
+// writeKey has the owner too: an event of somebody else's object of the name must not
+// wait for a write that never was his.
+type writeKey struct {
+	recentKey
+	owner ktypes.UID
 }
 
 // write is a write under way, or several of the same name.
@@ -49,7 +57,7 @@ type recentKey struct {
 
 // NewRecent returns an empty Recent for objects of scheme.
 func NewRecent(scheme *runtime.Scheme) *Recent {
-	return &Recent{scheme: scheme, objects: cache.NewLRUExpireCache(maxRecent), writes: map[recentKey]*write{}}
+	return &Recent{scheme: scheme, objects: cache.NewLRUExpireCache(maxRecent), writes: map[writeKey]*write{}}
 }
 
 // Wrote remembers object as the server answered it. It must not be changed after.
@@ -87,19 +95,20 @@ func (r *Recent) Get(ctx context.Context, reader client.Reader, key client.Objec
 // showed anything that is not part of the answer, so that somebody has to look again.
 func (r *Recent) Writing(object client.Object) (done func(answer client.Object) (overtaken bool)) {
 	id := r.key(object, client.ObjectKeyFromObject(object))
+	key := writeKey{id, controllerOf(object)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w := r.writes[id]
+	w := r.writes[key]
 	if w == nil {
 		w = &write{}
-		r.writes[id] = w
+		r.writes[key] = w
 	}
 	w.writers++
 	return func(answer client.Object) bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if w.writers--; w.writers == 0 {
-			delete(r.writes, id)
+			delete(r.writes, key)
 		}
 		if answer == nil {
 			return len(w.shown) > 0
@@ -122,7 +131,7 @@ func (r *Recent) Confirm(object client.Object) bool {
 	id := r.key(object, client.ObjectKeyFromObject(object))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if w := r.writes[id]; w != nil {
+	if w := r.writes[writeKey{id, controllerOf(object)}]; w != nil {
 		w.shown = append(w.shown, object)
 		return true
 	}
@@ -151,6 +160,13 @@ func (r *Recent) key(object client.Object, key client.ObjectKey) recentKey {
 		kind, _ = apiutil.GVKForObject(object, r.scheme)
 	}
 	return recentKey{kind.GroupKind().String(), key}
+}
+
+func controllerOf(object client.Object) ktypes.UID {
+	if controller := metav1.GetControllerOf(object); controller != nil {
+		return controller.UID
+	}
+	return ""
 }
 
 // isSame tells whether a and b are one state of one object.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/reconcilers/apply"
@@ -67,4 +69,22 @@ func TestTwoWritesOfOneNameAreBothWaitedFor(t *testing.T) {
 	if !second(nil) {
 		t.Error("the second write failed, and what was shown meanwhile is no news")
 	}
+}
+
+func TestAnEventOfSomebodyElsesObjectDoesNotWait(t *testing.T) {
+	t.Parallel()
+	recent := apply.NewRecent(env.scheme)
+	owned := func(owner types.UID) *corev1.ConfigMap {
+		object := configMap("1", "6")
+		object.OwnerReferences = []metav1.OwnerReference{{UID: owner, Controller: new(true)}}
+		return object
+	}
+	done := recent.Writing(owned("mine"))
+	if recent.Confirm(owned("theirs")) {
+		t.Error("their event waits for my write, and nobody will tell them")
+	}
+	if !recent.Confirm(owned("mine")) {
+		t.Error("my event does not wait")
+	}
+	done(owned("mine"))
 }
