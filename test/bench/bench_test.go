@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -35,8 +34,6 @@ import (
 )
 
 const (
-	// settled is the namespace of the one Memcached with nothing to do.
-	settled = "default"
 	// writers is how many writes are under way at once, in the operator (its default
 	// of --max-concurrent-reconciles) and in the bare client alike.
 	writers = 8
@@ -264,68 +261,4 @@ func ready(mc *cachev1alpha1.Memcached) bool {
 		}
 	}
 	return false
-}
-
-// BenchmarkNothingToDo reconciles a settled Memcached: observe, render, compare its
-// three objects, compute the status. The baseline is what an operator does that
-// applies on every event: the same three objects applied, to no effect.
-func BenchmarkNothingToDo(tb *testing.B) {
-	b := start(tb)
-	mgr, r, fresh := b.manager(tb, b.config(), "")
-	ctx, cancel := context.WithCancel(tb.Context())
-	done := make(chan error, 1)
-	go func() { done <- mgr.Start(ctx) }()
-	defer func() {
-		cancel()
-		fatal(tb, <-done)
-	}()
-	mc := &cachev1alpha1.Memcached{
-		ObjectMeta: metav1.ObjectMeta{Namespace: settled, Name: "settled"},
-		Spec:       cachev1alpha1.MemcachedSpec{Size: new(int32(3))},
-	}
-	fatal(tb, b.Client.Create(tb.Context(), mc))
-	for !ready(mc) {
-		fatal(tb, b.Client.Get(tb.Context(), client.ObjectKeyFromObject(mc), mc))
-	}
-	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(mc)}
-	rendered, err := b.renderer.Render(mc)
-	fatal(tb, err)
-
-	tb.Run("apply-every-time", func(tb *testing.B) {
-		for tb.Loop() {
-			for _, object := range rendered {
-				fatal(tb, b.Client.Apply(tb.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()), client.FieldOwner("memcached-operator"), client.ForceOwnership))
-			}
-		}
-	})
-	measure := func(tb *testing.B, reconcile func() (ctrl.Result, error)) {
-		tb.Helper()
-		_, err := reconcile()
-		fatal(tb, err)
-		b.writes.Store(0)
-		tb.ReportAllocs()
-		before := processorTime()
-		for tb.Loop() {
-			_, err := reconcile()
-			fatal(tb, err)
-		}
-		tb.ReportMetric(float64(processorTime()-before)/float64(tb.N), "cpu-ns/op")
-		tb.ReportMetric(float64(b.writes.Load()), "writes")
-	}
-	tb.Run("first-look-after-a-restart", func(tb *testing.B) {
-		measure(tb, func() (ctrl.Result, error) { return fresh().Reconcile(tb.Context(), request) })
-	})
-	tb.Run("reconcile", func(tb *testing.B) {
-		measure(tb, func() (ctrl.Result, error) { return r.Reconcile(tb.Context(), request) })
-	})
-}
-
-// processorTime is what this process has used of the processors so far, the garbage
-// collector's part with it.
-func processorTime() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
