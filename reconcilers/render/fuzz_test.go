@@ -86,13 +86,13 @@ func FuzzRender(f *testing.F) {
 		// What admission lets through: names and keys by the CRD's rules, and no JSON but UTF-8.
 		if len(name) > 52 || !crName.MatchString(name) || !utf8.ValidString(strings.Join([]string{image, label, annotation}, " ")) ||
 			len(validation.IsQualifiedName(labelKey))+len(validation.IsQualifiedName(annotationKey)) > 0 {
-			t.Skip()
+			t.Skip("admission refuses it")
 		}
 		variant := int(tree) % len(trees)
 		// A JSON patch after a label that a replacement created loses a label "null"; the
 		// server refuses what is left.
 		if name == "null" && variant == 3 && flags&withLabel != 0 {
-			t.Skip()
+			t.Skip("known limit of an edited tree")
 		}
 		mc := named(name)
 		mc.Spec = cachev1alpha1.MemcachedSpec{Size: &size, ContainerPort: &port, PodMetadata: &cachev1alpha1.PodMetadata{}}
