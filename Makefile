@@ -3,6 +3,12 @@
 
 VERSION ?= 0.0.1
 IMG ?= memcached-operator:$(VERSION)
+CONTAINER_TOOL ?= docker
+PLATFORMS ?= linux/amd64,linux/arm64,linux/ppc64le,linux/s390x
+# The image's times are the commit's, so that the same commit gives the same image.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+IMAGE_ARGS = --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD 2>/dev/null || echo unknown) \
+	--build-arg SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH)
 
 # Everything that is built goes to bin/; nothing is installed into the machine.
 BIN := $(CURDIR)/bin
@@ -10,7 +16,7 @@ export PATH := $(BIN):$(BIN)/kube:$(PATH)
 export CGO_ENABLED ?= 0
 
 KUBERNETES_VERSION := $(shell sed -n 's|^\tk8s.io/kubernetes v||p' hack/cluster/go.mod)
-KUBE_PROGRAMS := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok
+KUBE_PROGRAMS := etcd kube-apiserver kube-controller-manager kube-scheduler kube-proxy kubelet kubectl kwok
 KUBE_LDFLAGS := -s -w \
 	-X k8s.io/component-base/version.gitVersion=v$(KUBERNETES_VERSION) \
 	-X k8s.io/component-base/version.gitMajor=$(word 1,$(subst ., ,$(KUBERNETES_VERSION))) \
@@ -37,7 +43,7 @@ BENCHCOUNT ?= 6
 help: ## Print this.
 	@awk 'BEGIN {FS = ":.*##"; printf "Usage: make \033[36m<target>\033[0m\n"} \
 		/^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)} \
-		/^[a-zA-Z0-9_-]+:.*##/ {printf "  \033[36m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+		/^[a-zA-Z0-9_-]+:.*##/ {printf "  \033[36m%-15s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: build kube kustomize ## Show the operator at work on a control plane of its own, then stop everything.
@@ -48,6 +54,28 @@ demo: build kube kustomize ## Show the operator at work on a control plane of it
 .PHONY: build
 build: ## Build the operator into bin/memcached-operator.
 	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN)/memcached-operator .
+
+.PHONY: docker-build
+docker-build: ## Build the operator's image IMG by CONTAINER_TOOL: docker, podman or buildah.
+	$(CONTAINER_TOOL) build $(IMAGE_ARGS) -t $(IMG) .
+
+.PHONY: docker-push
+docker-push: ## Push the image IMG.
+	$(CONTAINER_TOOL) push $(IMG)
+
+.PHONY: docker-buildx
+docker-buildx: ## Build and push IMG for all of PLATFORMS, by docker buildx, podman or buildah.
+ifeq ($(notdir $(CONTAINER_TOOL)),docker)
+	docker buildx build $(IMAGE_ARGS) --platform $(PLATFORMS) --push -t $(IMG) .
+else
+	$(CONTAINER_TOOL) build $(IMAGE_ARGS) --platform $(PLATFORMS) --manifest $(IMG) .
+	$(CONTAINER_TOOL) manifest push --all $(IMG) docker://$(IMG)
+endif
+
+.PHONY: sbom
+sbom: build $(BIN)/cyclonedx-gomod ## Write the operator's bill of materials (CycloneDX) to dist/sbom.cdx.json.
+	@mkdir -p dist
+	cyclonedx-gomod bin -json -noserial -notimestamp -output dist/sbom.cdx.json -version v$(VERSION) $(BIN)/memcached-operator
 
 .PHONY: generate
 generate: $(BIN)/controller-gen ## Generate deepcopy functions and apply configurations from the API types.
@@ -82,6 +110,10 @@ bench: kube ## Run the benchmarks, each beside its baseline; the output suits be
 .PHONY: fuzz
 fuzz: ## Fuzz the renderer against kustomize for FUZZTIME (1m).
 	go test -run '^$$' -fuzz FuzzRender -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./reconcilers/render
+
+.PHONY: govulncheck
+govulncheck: build $(BIN)/govulncheck ## Look for known vulnerabilities in what the operator calls (asks the Go vulnerability database).
+	govulncheck ./...
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Run the linters.
@@ -120,12 +152,17 @@ uninstall: kustomize ## Remove the CRD, and with it every Memcached.
 	kustomize build config/crd | kubectl delete --ignore-not-found -f -
 
 .PHONY: deploy
-deploy: kustomize ## Deploy the operator with image IMG into namespace memcached-operator-system.
-	hack/with-image.sh $(IMG) | kubectl apply --server-side -f -
+deploy: kustomize ## Deploy the operator with image IMG, for all namespaces or, with Roles only, WATCH_NAMESPACES=a,b.
+	hack/installer.sh $(IMG) "$(WATCH_NAMESPACES)" | kubectl apply --server-side -f -
 
 .PHONY: undeploy
 undeploy: kustomize ## Remove the operator, the CRD and every Memcached.
-	kustomize build config/default | kubectl delete --ignore-not-found -f -
+	hack/installer.sh $(IMG) "$(WATCH_NAMESPACES)" | kubectl delete --ignore-not-found -f -
+
+.PHONY: build-installer
+build-installer: kustomize ## Write what deploy applies to dist/install.yaml, one file to apply anywhere.
+	@mkdir -p dist
+	hack/installer.sh $(IMG) "$(WATCH_NAMESPACES)" > dist/install.yaml
 
 # Tools, each pinned in the go.mod of hack/tools, hack/tools/lint or hack/cluster.
 
@@ -141,8 +178,15 @@ $(BIN)/kustomize: hack/tools/go.mod
 $(BIN)/crd-ref-docs: hack/tools/go.mod
 	go build -C hack/tools -o $@ github.com/elastic/crd-ref-docs
 
+$(BIN)/govulncheck: hack/tools/go.mod
+	go build -C hack/tools -o $@ golang.org/x/vuln/cmd/govulncheck
+
 $(BIN)/golangci-lint: hack/tools/lint/go.mod
 	go build -C hack/tools/lint -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+PROGRAMS := $(addprefix $(BIN)/,$(shell sed '/^\#/d; s/ .*//' hack/tools/programs.txt))
+$(PROGRAMS): hack/tools/programs.txt
+	hack/tools/build.sh $(@F)
 
 $(BIN)/cluster: hack/cluster/go.mod $(wildcard hack/cluster/*.go hack/cluster/*.yaml)
 	go build -C hack/cluster -trimpath -o $@ .

@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -25,8 +24,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/manifests"
@@ -136,7 +133,7 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 		Metrics:                       metricsOptions(o),
 		HealthProbeBindAddress:        o.healthProbeAddress,
 		LeaderElection:                o.leaderElect,
-		LeaderElectionID:              "memcached-operator.cache.example.com",
+		LeaderElectionID:              o.leaderElectionName,
 		LeaderElectionNamespace:       o.leaderElectionNS,
 		LeaderElectionReleaseOnCancel: true,
 	})
@@ -157,19 +154,4 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	}
 	alive := func(*http.Request) error { return nil }
 	return mgr, errors.Join(mgr.AddHealthzCheck("ping", alive), mgr.AddReadyzCheck("caches", synced))
-}
-
-func metricsOptions(o *options) metricsserver.Options {
-	metrics := metricsserver.Options{BindAddress: o.metricsAddress, SecureServing: o.metricsSecure}
-	if !o.metricsSecure {
-		return metrics
-	}
-	metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
-	metrics.CertDir = o.metricsCertPath
-	metrics.CertName = o.metricsCertName
-	metrics.KeyName = o.metricsCertKey
-	if !o.enableHTTP2 {
-		metrics.TLSOpts = append(metrics.TLSOpts, func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} })
-	}
-	return metrics
 }

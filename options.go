@@ -28,11 +28,13 @@ type options struct {
 	concurrency        int
 	leaderElect        bool
 	leaderElectionNS   string
+	leaderElectionName string
 	metricsAddress     string
 	metricsSecure      bool
 	metricsCertPath    string
 	metricsCertName    string
 	metricsCertKey     string
+	metricsClientCA    string
 	enableHTTP2        bool
 	healthProbeAddress string
 	memcachedImage     string
@@ -60,13 +62,19 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 	flags.IntVar(&o.concurrency, "max-concurrent-reconciles", 8, "How many Memcacheds are reconciled at once, 1 to 256.")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "Let one of several replicas work at a time. The lease is released on shutdown.")
 	flags.StringVar(&o.leaderElectionNS, "leader-elect-namespace", "", "Namespace of the lease; needed outside a cluster only.")
+	flags.StringVar(&o.leaderElectionName, "leader-elect-resource-name", "memcached-operator.cache.example.com",
+		"Name of the lease. Operators in one namespace that watch different namespaces need one each.")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", "Address of the metrics endpoint; 0 turns it off.")
 	flags.BoolVar(&o.metricsSecure, "metrics-secure", true,
-		"Serve metrics by HTTPS to those whom TokenReview and SubjectAccessReview let through; false serves plain HTTP to anyone.")
+		"Serve metrics by HTTPS to those whom TokenReview and SubjectAccessReview let through, or whose certificate "+
+			"--metrics-client-ca-file does; false serves plain HTTP to anyone.")
 	flags.StringVar(&o.metricsCertPath, "metrics-cert-path", "",
 		"Directory of the metrics endpoint's certificate, re-read when it changes; empty makes a self-signed one.")
 	flags.StringVar(&o.metricsCertName, "metrics-cert-name", "tls.crt", "File name of the certificate in --metrics-cert-path.")
 	flags.StringVar(&o.metricsCertKey, "metrics-cert-key", "tls.key", "File name of the private key in --metrics-cert-path.")
+	flags.StringVar(&o.metricsClientCA, "metrics-client-ca-file", "",
+		"Serve metrics to clients whose certificate is signed by an authority in this file, instead of asking the API server "+
+			"about them, which needs a ClusterRole. Read anew when it changes.")
 	flags.BoolVar(&o.enableHTTP2, "enable-http2", false, "Serve metrics by HTTP/2 too, which has had denial-of-service flaws.")
 	flags.StringVar(&o.healthProbeAddress, "health-probe-bind-address", ":8081", "Address of /healthz and /readyz; 0 turns them off.")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
@@ -113,6 +121,14 @@ func (o *options) validateMetrics() error {
 	if err := validateAddress("--metrics-bind-address", o.metricsAddress); err != nil {
 		return err
 	}
+	if !o.metricsSecure && o.metricsClientCA != "" {
+		return errors.New("--metrics-client-ca-file would guard nothing with --metrics-secure=false; leave one of them out")
+	}
+	if o.metricsClientCA != "" {
+		if _, err := readAuthorities(o.metricsClientCA); err != nil {
+			return fmt.Errorf("--metrics-client-ca-file: %w", err)
+		}
+	}
 	if o.metricsCertPath == "" {
 		return nil
 	}
@@ -129,6 +145,9 @@ func (o *options) validateMetrics() error {
 }
 
 func (o *options) validateLeaderElection(inCluster bool) error {
+	if problems := validation.IsDNS1123Subdomain(o.leaderElectionName); len(problems) > 0 {
+		return fmt.Errorf("--leader-elect-resource-name: %q is not a name: %s", o.leaderElectionName, strings.Join(problems, "; "))
+	}
 	switch {
 	case o.leaderElectionNS != "":
 		return validateNamespace("--leader-elect-namespace", o.leaderElectionNS)

@@ -101,6 +101,7 @@ func TestFlagsAndEnvironmentSetOptions(t *testing.T) {
 	got.zap = ctrlzap.Options{} // It holds functions.
 	want := options{
 		kubeconfig: "admin.conf", manifestsDir: templates, concurrency: 256, leaderElect: true, leaderElectionNS: "ops",
+		leaderElectionName: "memcached-operator.cache.example.com",
 		metricsAddress: "0", metricsCertName: "tls.crt", metricsCertKey: "tls.key", enableHTTP2: true, healthProbeAddress: "127.0.0.1:0",
 		memcachedImage: "registry:5000/memcached@sha256:0a", version: true,
 	}
@@ -160,6 +161,16 @@ func TestRefusals(t *testing.T) {
 		"a certificate that is none": {
 			nil, []string{"--metrics-cert-path=" + filepath.Join(dir, "broken")}, []string{"--metrics-cert-path: ", "failed to find any PEM data in certificate input"},
 		},
+		"client certificates for plain metrics": {
+			nil, []string{"--metrics-secure=false", "--metrics-client-ca-file=x"}, []string{"--metrics-client-ca-file would guard nothing with --metrics-secure=false"},
+		},
+		"an authority that is missing": {
+			nil, []string{"--metrics-client-ca-file=" + filepath.Join(dir, "ca.crt")}, []string{"--metrics-client-ca-file: open ", "ca.crt: no such file or directory"},
+		},
+		"an authority that is none": {
+			nil, []string{"--metrics-client-ca-file=" + filepath.Join(dir, "file")}, []string{"--metrics-client-ca-file: ", "file holds no PEM-encoded certificate"},
+		},
+		"a lease of no name": {nil, []string{"--leader-elect-resource-name="}, []string{`--leader-elect-resource-name: "" is not a name`}},
 		"leader election outside a cluster without a namespace": {
 			nil, []string{"--leader-elect"}, []string{"--leader-elect: outside a cluster --leader-elect-namespace has to say where the lease is"},
 		},
@@ -200,6 +211,7 @@ func TestHelpDescribesEveryFlag(t *testing.T) {
 	}
 	for _, name := range []string{
 		"watch-namespaces", "manifests-dir", "max-concurrent-reconciles", "leader-elect", "leader-elect-namespace",
+		"leader-elect-resource-name", "metrics-client-ca-file",
 		"metrics-bind-address", "metrics-secure", "metrics-cert-path", "metrics-cert-name", "metrics-cert-key",
 		"enable-http2", "health-probe-bind-address", "kubeconfig", "version", "zap-devel", "zap-log-level", "zap-encoder",
 	} {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/client-go/util/cert"
+	"github.com/example/memcached-operator/test/certificate"
 )
 
 // ourMetrics are those that dashboards and alerts rest on.
@@ -100,16 +100,12 @@ func protocol(t *testing.T, client *http.Client, address string) string {
 
 func TestMetricsUseTheGivenCertificate(t *testing.T) {
 	t.Parallel()
-	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
-	fatal(t, err)
-	dir := t.TempDir()
-	fatal(t, os.WriteFile(filepath.Join(dir, "tls.crt"), certificate, 0o600))
-	fatal(t, os.WriteFile(filepath.Join(dir, "private.pem"), key, 0o600))
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(certificate)
+	dir, pair := t.TempDir(), certificate.New(t, "127.0.0.1")
+	fatal(t, os.WriteFile(filepath.Join(dir, "tls.crt"), pair.Certificate, 0o600))
+	fatal(t, os.WriteFile(filepath.Join(dir, "private.pem"), pair.Key, 0o600))
 	address := freeAddress(t)
 	startReady(t, suite.newNamespace(t), "--metrics-bind-address="+address, "--metrics-cert-path="+dir, "--metrics-cert-key=private.pem")
-	if got := protocol(t, trusting(roots), address); got != "HTTP/1.1" {
+	if got := protocol(t, trusting(pair.Roots()), address); got != "HTTP/1.1" {
 		t.Errorf("metrics are served by %s, want HTTP/1.1", got)
 	}
 }
@@ -120,5 +116,64 @@ func TestMetricsSpeakHTTP2OnlyWhenAsked(t *testing.T) {
 	startReady(t, suite.newNamespace(t), "--metrics-bind-address="+address, "--enable-http2")
 	if got := protocol(t, trusting(nil), address); got != "HTTP/2.0" {
 		t.Errorf("with --enable-http2 metrics are served by %s", got)
+	}
+}
+
+// showing is a client that trusts server and shows own as its certificate. It keeps no
+// connection, so that every request is a handshake.
+func showing(t *testing.T, own, server certificate.Pair) *http.Client {
+	t.Helper()
+	return &http.Client{Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{RootCAs: server.Roots(), Certificates: []tls.Certificate{own.TLS(t)}, MinVersion: tls.VersionTLS12},
+		DisableKeepAlives: true,
+	}}
+}
+
+// mount writes a pair into dir as the files of a mounted Secret.
+func mount(t *testing.T, dir string, pair certificate.Pair) {
+	t.Helper()
+	fatal(t, os.WriteFile(filepath.Join(dir, "tls.crt"), pair.Certificate, 0o600))
+	fatal(t, os.WriteFile(filepath.Join(dir, "tls.key"), pair.Key, 0o600))
+}
+
+func TestMetricsAreGuardedByClientCertificates(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	server, scraper, stranger := certificate.New(t, "127.0.0.1"), certificate.New(t), certificate.New(t)
+	mount(t, dir, server)
+	authority := filepath.Join(dir, "ca.crt")
+	fatal(t, os.WriteFile(authority, scraper.Certificate, 0o600))
+	address := freeAddress(t)
+	url := "https://" + address + "/metrics"
+	startReady(t, suite.newNamespace(t), "--metrics-bind-address="+address, "--metrics-cert-path="+dir, "--metrics-client-ca-file="+authority)
+	served := func(client *http.Client) func() bool {
+		return func() bool {
+			status, body := get(t, client, url, "")
+			return status == http.StatusOK && strings.Contains(body, "memcached_operator")
+		}
+	}
+	eventually(t, "metrics should be served to whom the authority signed", served(showing(t, scraper, server)))
+	reader, subject := identity(t)
+	bind(t, subject, "", "memcached-operator-metrics-reader")
+	for sentence, client := range map[string]*http.Client{"no certificate": trusting(server.Roots()), "a stranger's certificate": showing(t, stranger, server)} {
+		if status, _ := get(t, client, url, reader.BearerToken); status != 0 {
+			t.Errorf("%s, and a token: the answer is %d, want none", sentence, status)
+		}
+	}
+
+	// Both files change under the running operator, as those of a mounted Secret do.
+	fatal(t, os.WriteFile(authority, stranger.Certificate, 0o600))
+	if !served(showing(t, stranger, server))() {
+		t.Error("an authority changed under way does not count")
+	}
+	if served(showing(t, scraper, server))() {
+		t.Error("an authority taken away still counts")
+	}
+	next := certificate.New(t, "127.0.0.1")
+	mount(t, dir, next)
+	eventually(t, "the server's new certificate should be used", served(showing(t, stranger, next)))
+	fatal(t, os.WriteFile(authority, nil, 0o600))
+	if served(showing(t, stranger, next))() {
+		t.Error("an authority that has become unreadable lets clients in")
 	}
 }

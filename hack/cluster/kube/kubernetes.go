@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	_ "time/tzdata" // CronJobs may name a time zone; the machine need not know it
 
@@ -14,7 +15,9 @@ import (
 	"k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubeletapp "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
 // The functions below are the bodies of upstream's main functions of
@@ -30,6 +33,14 @@ func kubeControllerManager() int {
 
 func kubeScheduler() int {
 	return cli.Run(scheduler.NewSchedulerCommand())
+}
+
+func kubeProxy() int {
+	return cli.Run(proxy.NewProxyCommand())
+}
+
+func kubelet() int {
+	return cli.Run(kubeletapp.NewKubeletCommand(context.Background()))
 }
 
 func kubectl() int {

@@ -12,14 +12,15 @@ import (
 )
 
 // programs maps the name that the executable is called by to what it is then:
-// a function that runs the program and returns its exit status. A further one
-// (kubelet, kube-proxy) is a line here and a function in kubernetes.go.
+// a function that runs the program and returns its exit status.
 var programs = map[string]func() int{
 	"etcd":                    etcd,
 	"kube-apiserver":          kubeAPIServer,
 	"kube-controller-manager": kubeControllerManager,
+	"kube-proxy":              kubeProxy,
 	"kube-scheduler":          kubeScheduler,
 	"kubectl":                 kubectl,
+	"kubelet":                 kubelet,
 	"kwok":                    kwok,
 }
 

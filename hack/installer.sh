@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# installer.sh IMG [NAMESPACES]: print all that installs the operator with image IMG,
+# editing no file: for the whole cluster, or with Roles only for NAMESPACES (a,b,…).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export PATH="$PWD/bin:$PATH"
+image=$1 namespaces=${2:-}
+overlay=$(mktemp -d "$PWD/config/.overlay.XXXXXX")
+trap 'rm -rf "$overlay"' EXIT
+if [ -z "$namespaces" ]; then
+  echo 'resources: [../default]'
+else
+  # As config/namespaced, with other namespaces.
+  list=
+  for namespace in ${namespaces//,/ }; do
+    mkdir "$overlay/$namespace"
+    printf 'namespace: %s\nresources: [../../namespaced/watched]\n' "$namespace" > "$overlay/$namespace/kustomization.yaml"
+    list+=", $namespace"
+  done
+  cat <<EOF
+resources: [../crd, ../namespaced/operator$list]
+patches:
+- target: {kind: Deployment}
+  patch: |-
+    - op: add
+      path: /spec/template/spec/containers/0/env/-
+      value: {name: WATCH_NAMESPACE, value: "$namespaces"}
+EOF
+fi > "$overlay/kustomization.yaml"
+(cd "$overlay" && kustomize edit set image "memcached-operator=$image")
+kustomize build "$overlay"
