@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package config tests what config/ builds, as kustomize sees it.
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/example/memcached-operator/test/controlplane"
+)
+
+// overlay is what one directory of config/ builds: objects of the built-in kinds,
+// decoded strictly, and the others as they are.
+type overlay struct {
+	typed []client.Object
+	other []*unstructured.Unstructured
+}
+
+func build(t *testing.T, directory string) overlay {
+	t.Helper()
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(controlplane.Root(), "config", directory))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
+	var result overlay
+	for _, resource := range built.Resources() {
+		content, err := resource.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, _, err := decoder.Decode(content, nil, nil)
+		switch {
+		case err == nil:
+			result.typed = append(result.typed, object.(client.Object))
+		case runtime.IsNotRegisteredError(err):
+			unknown := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal(content, &unknown.Object); err != nil {
+				t.Fatal(err)
+			}
+			result.other = append(result.other, unknown)
+		default:
+			t.Errorf("config/%s: %s: %v", directory, resource.CurId(), err)
+		}
+	}
+	return result
+}
+
+// all returns the overlay's objects of type T.
+func all[T client.Object](o overlay) []T {
+	var found []T
+	for _, object := range o.typed {
+		if typed, ok := object.(T); ok {
+			found = append(found, typed)
+		}
+	}
+	return found
+}
+
+// rules are the rules of named roles, as they grant: a set of group, resource, verb.
+func rules(lists ...[]rbacv1.PolicyRule) []string {
+	var flat []string
+	for _, list := range lists {
+		for _, rule := range list {
+			for _, group := range rule.APIGroups {
+				for _, resource := range rule.Resources {
+					for _, verb := range rule.Verbs {
+						flat = append(flat, group+"/"+resource+" "+verb)
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(flat)
+	return flat
+}
+
+func TestNamespacedInstallHasRolesOnly(t *testing.T) {
+	t.Parallel()
+	whole, namespaced := build(t, "default"), build(t, "namespaced")
+	for _, role := range all[*rbacv1.ClusterRole](namespaced) {
+		t.Errorf("there is a ClusterRole %s", role.Name)
+	}
+	for _, binding := range all[*rbacv1.ClusterRoleBinding](namespaced) {
+		t.Errorf("there is a ClusterRoleBinding %s", binding.Name)
+	}
+	var want, got [][]rbacv1.PolicyRule
+	for _, role := range all[*rbacv1.ClusterRole](whole) {
+		if role.Name == "memcached-operator-manager-role" || role.Name == "memcached-operator-manager-templates-role" {
+			want = append(want, role.Rules)
+		}
+	}
+	for _, role := range all[*rbacv1.Role](namespaced) {
+		if role.Namespace == "default" {
+			got = append(got, role.Rules)
+		}
+	}
+	if len(want) != 2 || !slices.Equal(rules(got...), rules(want...)) {
+		t.Errorf("the Roles in a watched namespace grant\n%q, and the ClusterRoles\n%q", rules(got...), rules(want...))
+	}
+	account := all[*corev1.ServiceAccount](namespaced)[0]
+	for _, binding := range all[*rbacv1.RoleBinding](namespaced) {
+		subject := binding.Subjects[0]
+		if binding.RoleRef.Kind != "Role" || subject.Name != account.Name || subject.Namespace != account.Namespace {
+			t.Errorf("the RoleBinding %s/%s binds %+v to %+v", binding.Namespace, binding.Name, binding.RoleRef, subject)
+		}
+	}
+}
+
+// selected tells whether selector selects the operator's pods.
+func selected(selector, pod map[string]string) bool {
+	for key, value := range selector {
+		if pod[key] != value {
+			return false
+		}
+	}
+	return len(selector) > 0
+}
+
+func TestWhatIsAppliedBesideFitsTheManager(t *testing.T) {
+	t.Parallel()
+	whole := build(t, "default")
+	manager, service := all[*appsv1.Deployment](whole)[0], all[*corev1.Service](whole)[0]
+	pod := manager.Spec.Template
+	ports := map[string]bool{}
+	for _, port := range pod.Spec.Containers[0].Ports {
+		ports[port.Name] = true
+	}
+	if !selected(service.Spec.Selector, pod.Labels) || !ports[service.Spec.Ports[0].TargetPort.String()] {
+		t.Errorf("the metrics Service's selector %v or port %v misses the manager", service.Spec.Selector, service.Spec.Ports)
+	}
+
+	policy := all[*networkingv1.NetworkPolicy](build(t, "network-policy"))[0]
+	if policy.Namespace != manager.Namespace || !selected(policy.Spec.PodSelector.MatchLabels, pod.Labels) {
+		t.Errorf("the NetworkPolicy %s selects %v", policy.Namespace, policy.Spec.PodSelector)
+	}
+	if port := policy.Spec.Ingress[0].Ports[0].Port.String(); !ports[port] {
+		t.Errorf("the NetworkPolicy lets port %q through, the manager's are %v", port, ports)
+	}
+
+	monitor := build(t, "prometheus").other[0]
+	labels, _, _ := unstructured.NestedStringMap(monitor.Object, "spec", "selector", "matchLabels")
+	endpoints, _, _ := unstructured.NestedSlice(monitor.Object, "spec", "endpoints")
+	if monitor.GetNamespace() != service.Namespace || !selected(labels, service.Labels) {
+		t.Errorf("the ServiceMonitor in %s selects %v", monitor.GetNamespace(), labels)
+	}
+	if port := endpoints[0].(map[string]any)["port"]; port != service.Spec.Ports[0].Name {
+		t.Errorf("the ServiceMonitor scrapes port %v, the Service's is %q", port, service.Spec.Ports[0].Name)
+	}
+}
