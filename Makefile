@@ -34,6 +34,7 @@ FUZZTIME ?= 1m
 # there are cores.
 GOTESTFLAGS ?= -parallel 8 -timeout 20m
 BENCHCOUNT ?= 6
+CHART_TOOLS := $(addprefix $(BIN)/,helm3 helm4 helm-unittest)
 
 .DEFAULT_GOAL := help
 
@@ -82,10 +83,11 @@ generate: $(BIN)/controller-gen ## Generate deepcopy functions and apply configu
 	controller-gen object:headerFile=hack/boilerplate.go.txt applyconfiguration:headerFile=hack/boilerplate.go.txt paths=./apis/...
 
 .PHONY: manifests
-manifests: $(BIN)/controller-gen $(BIN)/crd-ref-docs ## Generate the CRD, the RBAC (of code and templates) and the API reference.
+manifests: $(BIN)/controller-gen $(BIN)/crd-ref-docs $(BIN)/helm-docs $(BIN)/helm-schema ## Generate the CRD, the RBAC (of code and templates), the chart's copies of both, its schema and README, and the API reference.
 	controller-gen crd paths=./apis/... output:crd:dir=config/crd/bases
 	controller-gen rbac:roleName=manager-role paths=./reconcilers/... output:rbac:dir=config/rbac
 	go run ./hack/rbac
+	hack/chart.sh
 	crd-ref-docs --source-path=apis --config=hack/crd-ref-docs.yaml --renderer=markdown --output-path=docs/reference/memcached.md --log-level=ERROR
 
 .PHONY: fmt
@@ -95,13 +97,17 @@ fmt: $(BIN)/golangci-lint ## Format all Go code.
 ##@ Check
 
 .PHONY: test
-test: kube ## Run all tests, those against a real API server among them.
+test: kube $(CHART_TOOLS) ## Run all tests, those against a real API server among them.
 	go test $(GOTESTFLAGS) ./...
 	go test -C hack/cluster -trimpath .
 
 .PHONY: test-race
-test-race: kube ## Run all tests under the race detector (needs a C compiler).
+test-race: kube $(CHART_TOOLS) ## Run all tests under the race detector (needs a C compiler).
 	CGO_ENABLED=1 go test -race $(GOTESTFLAGS) ./...
+
+.PHONY: e2e
+e2e: kube $(CHART_TOOLS) ## Run the end-to-end tests on two real nodes of their own (root), or on the cluster of E2E_KUBECONFIG.
+	hack/e2e.sh $(E2EFLAGS)
 
 .PHONY: bench
 bench: kube ## Run the benchmarks, each beside its baseline; the output suits benchstat.

@@ -1,0 +1,47 @@
+{{/* The volumes of the operator's pods, and below where its container mounts them. */}}
+{{- define "memcached-operator.volumes" -}}
+{{- $volumes := list -}}
+{{- if .Values.manifests -}}
+{{- $items := list -}}
+{{- range $path, $_ := .Values.manifests -}}
+{{- $items = append $items (dict "key" (include "memcached-operator.manifestKey" $path) "path" $path) -}}
+{{- end -}}
+{{- $volumes = append $volumes (dict "name" "manifests" "configMap" (dict "name" (include "memcached-operator.name" (list . "manifests")) "items" $items)) -}}
+{{- end -}}
+{{- if include "memcached-operator.metrics" . -}}
+{{- with .Values.metrics.certificate.secretName -}}
+{{- $volumes = append $volumes (dict "name" "metrics-certificate" "secret" (dict "secretName" .)) -}}
+{{- end -}}
+{{- if .Values.metrics.clientCA.secretName -}}
+{{- with .Values.metrics.clientCA -}}
+{{- /* Of this Secret the operator needs one key, and not the CA's private one. */ -}}
+{{- $volumes = append $volumes (dict "name" "metrics-client-ca" "secret" (dict "secretName" .secretName "items" (list (dict "key" .key "path" "ca.crt")))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- with concat $volumes .Values.extraVolumes -}}
+{{- toYaml . -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "memcached-operator.volumeMounts" -}}
+{{- $names := list -}}
+{{- if .Values.manifests -}}
+{{- $names = append $names "manifests" -}}
+{{- end -}}
+{{- if include "memcached-operator.metrics" . -}}
+{{- if .Values.metrics.certificate.secretName -}}
+{{- $names = append $names "metrics-certificate" -}}
+{{- end -}}
+{{- if .Values.metrics.clientCA.secretName -}}
+{{- $names = append $names "metrics-client-ca" -}}
+{{- end -}}
+{{- end -}}
+{{- $mounts := list -}}
+{{- range $names -}}
+{{- $mounts = append $mounts (dict "name" . "mountPath" (print "/etc/memcached-operator/" .) "readOnly" true) -}}
+{{- end -}}
+{{- with concat $mounts .Values.extraVolumeMounts -}}
+{{- toYaml . -}}
+{{- end -}}
+{{- end -}}

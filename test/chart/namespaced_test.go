@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/controlplane"
+)
+
+// newInstaller makes namespaces and somebody who may do everything in them and nothing
+// elsewhere, and returns a kubeconfig for him.
+func newInstaller(t *testing.T, cluster *controlplane.ControlPlane, namespaces ...string) string {
+	t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespaces[0], Name: "installer"}}
+	objects := []client.Object{account}
+	for _, namespace := range namespaces {
+		objects = append([]client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}}, objects...)
+		objects = append(objects, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "installer"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
+		})
+	}
+	for _, object := range objects {
+		fatal(t, cluster.Client.Create(t.Context(), object))
+	}
+	cfg, err := cluster.ServiceAccountConfig(t.Context(), account.Namespace, account.Name)
+	fatal(t, err)
+	return writeKubeconfig(t, cfg)
+}
+
+// Two releases in one namespace, installed by somebody without rights to the cluster.
+func TestReleasesForNamespaces(t *testing.T) {
+	forEachHelm(t, func(t *testing.T, h helm) {
+		cluster := startCluster(t)
+		h = h.as(newInstaller(t, cluster, "team-a", "team-b"))
+		one := release{h, cluster, "one", "team-a"}
+		two := release{h, cluster, "two", "team-a"}
+		watching := func(namespace string) []string {
+			return []string{"--set", "watchNamespaces={" + namespace + "}", "--set", "crds.enabled=false"}
+		}
+		one.do(t, "install", watching("team-a")...)
+		two.do(t, "install", watching("team-b")...)
+		one.wantArgs(t, "--watch-namespaces=team-a", "--leader-elect-resource-name=one-memcached-operator", "--metrics-bind-address=0")
+		two.wantArgs(t, "--watch-namespaces=team-b", "--leader-elect-resource-name=two-memcached-operator")
+
+		third := release{h, cluster, "third", "team-b"}
+		third.refuses(t, []string{`release "two" in the namespace "team-a"`, `the namespace "team-b"`}, third.arguments("install", watching("team-b")...)...)
+		one.refuses(t, []string{`release "two" in the namespace "team-a"`}, one.arguments("upgrade", watching("team-a,team-b")...)...)
+
+		for _, r := range []release{one, two} {
+			if left := r.leftovers(t); slices.ContainsFunc(left, func(object string) bool { return strings.HasPrefix(object, "Cluster") }) {
+				t.Errorf("release %s has more than Roles: %q", r.name, left)
+			}
+		}
+
+		operatorOfOne := one.startOperator(t)
+		a, b := newMemcached(t, cluster, "team-a"), newMemcached(t, cluster, "team-b")
+		wantReady(t, cluster, a)
+		two.startOperator(t)
+		wantReady(t, cluster, b)
+		operatorOfOne.wantQuiet(t)
+
+		one.do(t, "upgrade", append(watching("team-a"), "--set", "logLevel=debug")...)
+		one.do(t, "rollback", "1", "--wait")
+		one.do(t, "uninstall", "--wait")
+		if left := one.leftovers(t); len(left) > 0 {
+			t.Errorf("uninstalling leaves %q", left)
+		}
+		wantSame(t, cluster, a)
+		one.do(t, "install", watching("team-a")...)
+		if left := two.leftovers(t); len(left) == 0 {
+			t.Error("the other release is gone")
+		}
+	})
+}
+
+func newMemcached(t *testing.T, cluster *controlplane.ControlPlane, namespace string) *cachev1alpha1.Memcached {
+	t.Helper()
+	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache"}, Spec: cachev1alpha1.MemcachedSpec{Size: new(int32(1))}}
+	fatal(t, cluster.Client.Create(t.Context(), mc))
+	return mc
+}
+
+func wantReady(t *testing.T, cluster *controlplane.ControlPlane, mc *cachev1alpha1.Memcached) {
+	t.Helper()
+	eventually(t, "the Memcached should be ready", func(ctx context.Context) (bool, error) {
+		err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(mc), mc)
+		return meta.IsStatusConditionTrue(mc.Status.Conditions, cachev1alpha1.ConditionReady), err
+	})
+}
