@@ -25,6 +25,7 @@ KUBE_LDFLAGS := -s -w \
 # The local control plane's files. Without KUBECONFIG, install, deploy and run mean
 # that control plane while it is up; else install and deploy ask kubectl's default.
 export CLUSTER_DIR ?= $(CURDIR)/.cluster
+export NODE_DIR ?= $(CURDIR)/.node
 ifeq ($(KUBECONFIG)$(wildcard $(CLUSTER_DIR)/kubeconfig),$(CLUSTER_DIR)/kubeconfig)
 export KUBECONFIG := $(CLUSTER_DIR)/kubeconfig
 endif
@@ -54,7 +55,7 @@ demo: build kube kustomize ## Show the operator at work on a control plane of it
 
 .PHONY: build
 build: ## Build the operator into bin/memcached-operator.
-	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN)/memcached-operator .
+	go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/memcached-operator .
 
 .PHONY: docker-build
 docker-build: ## Build the operator's image IMG by CONTAINER_TOOL: docker, podman or buildah.
@@ -146,6 +147,28 @@ cluster-down: $(BIN)/cluster ## Stop it and remove all its files.
 .PHONY: run
 run: build kustomize ## Run the operator in the foreground against KUBECONFIG, else the local control plane.
 	hack/run.sh $(ARGS)
+
+##@ Real nodes (root, Debian; see hack/node/README.md)
+
+.PHONY: node-packages
+node-packages: ## Install the Debian packages that real nodes need.
+	hack/node/packages.sh
+
+.PHONY: node-up
+node-up: kube ## Start NODES (2) real nodes; their kubeconfig is .node/kubeconfig.
+	hack/node/up.sh
+
+.PHONY: node-down
+node-down: ## Stop them and remove all their files.
+	hack/node/down.sh
+
+.PHONY: node-load
+node-load: ## Put the image IMG, built with CONTAINER_TOOL=hack/node/buildah.sh, into the nodes.
+	hack/node/load.sh $(IMG)
+
+.PHONY: node-smoke
+node-smoke: ## See that the nodes do what tests need of them.
+	hack/node/smoke.sh
 
 ##@ Install
 

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# e2e.sh [GO TEST ARGS…]: the end-to-end tests, on the cluster of E2E_KUBECONFIG or, without
+# it, on two real nodes that this script starts and stops (root; see node/README.md).
+#
+# On a cluster of yours it uses the image IMG, which its nodes must be able to pull, and
+# needs memcached:1.6.45, memcached:1.6.38 and busybox:1.35 there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export PATH="$PWD/bin:$PWD/bin/kube:$PATH"
+export E2E_ARTIFACTS=${E2E_ARTIFACTS:-$PWD/artifacts}
+rm -rf "$E2E_ARTIFACTS"
+scratch=$(mktemp -d)
+finish() {
+  local status=$?
+  [ -z "${started:-}" ] || hack/node/down.sh || status=1
+  [ ! -e "$scratch/previous" ] || git worktree remove --force "$scratch/previous"
+  rm -rf "$scratch"
+  exit "$status"
+}
+trap finish EXIT
+
+if [ -n "${E2E_KUBECONFIG:-}" ]; then
+  export E2E_IMAGE=${IMG:?the image under test, which the nodes of your cluster can pull}
+else
+  hack/node/packages.sh --check
+  export CONTAINER_TOOL=$PWD/hack/node/buildah.sh E2E_IMAGE=memcached-operator:e2e
+  make --no-print-directory docker-build build IMG="$E2E_IMAGE"
+  hack/check-image.sh "$E2E_IMAGE"
+
+  # The commit before this one, for the upgrade; a shallow clone does not know it.
+  if git worktree add --quiet --detach "$scratch/previous" HEAD~1 2>/dev/null && [ -e "$scratch/previous/Dockerfile" ]; then
+    export E2E_PREVIOUS_IMAGE=memcached-operator:e2e-previous E2E_PREVIOUS_INSTALLER=$scratch/previous.yaml E2E_PREVIOUS_CHART=$scratch/previous/charts/memcached-operator
+    make --no-print-directory -C "$scratch/previous" docker-build IMG="$E2E_PREVIOUS_IMAGE"
+    "$scratch/previous/hack/installer.sh" "$E2E_PREVIOUS_IMAGE" > "$E2E_PREVIOUS_INSTALLER"
+  else
+    echo "e2e: this clone has no commit before HEAD with a Dockerfile: the upgrade is not tested" >&2
+  fi
+
+  export NODE_DIR=${NODE_DIR:-$PWD/.node}
+  started=yes
+  hack/node/up.sh
+  for image in "$E2E_IMAGE" ${E2E_PREVIOUS_IMAGE:-}; do hack/node/load.sh "$image"; done
+  export E2E_KUBECONFIG=$NODE_DIR/kubeconfig E2E_AUDIT_LOG=$NODE_DIR/audit.log
+fi
+export E2E_INSTALLER=$scratch/install.yaml E2E_INSTALLER_NAMESPACED=$scratch/namespaced.yaml
+hack/installer.sh "$E2E_IMAGE" > "$E2E_INSTALLER"
+
+# One package after another: each installs the operator its own way.
+go test -tags e2e -p 1 -count=1 -timeout 25m -parallel 8 "$@" ./test/e2e/...
