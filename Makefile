@@ -3,12 +3,19 @@
 
 VERSION ?= 0.0.1
 IMG ?= memcached-operator:$(VERSION)
+BUNDLE_IMG ?= memcached-operator-bundle:v$(VERSION)
+export CHANNELS ?= alpha
+export DEFAULT_CHANNEL ?= $(firstword $(subst $(comma), ,$(CHANNELS)))
+export REPLACES ?=
+export USE_IMAGE_DIGESTS ?=
 CONTAINER_TOOL ?= docker
-PLATFORMS ?= linux/amd64,linux/arm64,linux/ppc64le,linux/s390x
+export PLATFORMS ?= linux/amd64,linux/arm64,linux/ppc64le,linux/s390x
 # The image's times are the commit's, so that the same commit gives the same image.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 IMAGE_ARGS = --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD 2>/dev/null || echo unknown) \
 	--build-arg SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH)
+
+comma := ,
 
 # Everything that is built goes to bin/; nothing is installed into the machine.
 BIN := $(CURDIR)/bin
@@ -192,6 +199,20 @@ undeploy: kustomize ## Remove the operator, the CRD and every Memcached.
 build-installer: kustomize ## Write what deploy applies to dist/install.yaml, one file to apply anywhere.
 	@mkdir -p dist
 	hack/installer.sh $(IMG) "$(WATCH_NAMESPACES)" > dist/install.yaml
+
+##@ OLM
+
+.PHONY: bundle
+bundle: kustomize $(BIN)/operator-sdk ## Generate bundle/ and bundle.Dockerfile for VERSION and IMG; USE_IMAGE_DIGESTS=true resolves digests, REPLACES=x.y.z names the version before.
+	hack/bundle.sh $(VERSION) $(IMG)
+
+.PHONY: bundle-build
+bundle-build: ## Build the bundle's image BUNDLE_IMG by CONTAINER_TOOL.
+	$(CONTAINER_TOOL) build -f bundle.Dockerfile -t $(BUNDLE_IMG) .
+
+.PHONY: bundle-push
+bundle-push: ## Push the bundle's image.
+	$(CONTAINER_TOOL) push $(BUNDLE_IMG)
 
 # Tools, each pinned in the go.mod of hack/tools, hack/tools/lint or hack/cluster.
 

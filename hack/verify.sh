@@ -7,7 +7,7 @@ export PATH="$PWD/bin:$PWD/bin/kube:$PATH"
 state() { git status --porcelain --untracked-files=all; git diff; git ls-files --others --exclude-standard -z | xargs -0 -r sha256sum; }
 
 before=$(state)
-make --no-print-directory generate manifests
+make --no-print-directory generate manifests bundle
 for module in . hack/cluster hack/tools hack/tools/lint; do
   go -C "$module" mod tidy
   go -C "$module" mod verify >/dev/null

@@ -17,6 +17,7 @@ type MemcachedSpec struct {
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Size *int32 `json:"size,omitempty"`
 
 	// image is the memcached image to run, by tag or by digest, such as
@@ -28,6 +29,7 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?|\\\\[[a-fA-F0-9:]+\\\\])(:[0-9]+)?/)?[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*(/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)*(:[a-zA-Z0-9_][-a-zA-Z0-9_.]{0,127})?(@[a-zA-Z][a-zA-Z0-9]*([-_+.][a-zA-Z][a-zA-Z0-9]*)*:[a-fA-F0-9]{32,})?$')",message="image must be [registry[:port]/]name[:tag][@digest] without spaces, such as memcached:1.6.45-alpine or registry.example.com/memcached@sha256:<64 hexadecimal digits>"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Image *string `json:"image,omitempty"`
 
 	// containerPort is the TCP port on which memcached listens, in the pods and
@@ -38,6 +40,7 @@ type MemcachedSpec struct {
 	// +default=11211
 	// +kubebuilder:validation:Minimum=1024
 	// +kubebuilder:validation:Maximum=65535
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Container port",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	ContainerPort *int32 `json:"containerPort,omitempty"`
 
 	// podMetadata holds labels and annotations to add to the memcached pods,
@@ -45,6 +48,7 @@ type MemcachedSpec struct {
 	// meshes). A change of it rolls the pods. Defaults to none.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod metadata",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	PodMetadata *PodMetadata `json:"podMetadata,omitempty"`
 }
 
@@ -59,6 +63,7 @@ type PodMetadata struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key != 'app' && key != 'memcached_cr' && !key.startsWith('app.kubernetes.io/') && key != 'pod-template-hash')",message="labels app, memcached_cr, pod-template-hash and app.kubernetes.io/… belong to the operator; choose another key"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !format.qualifiedName().validate(key).hasValue())",message="each label key must be a qualified name, such as team or example.com/team"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !format.labelValue().validate(self[key]).hasValue())",message="each label value must have at most 63 characters: letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod labels",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Labels map[string]LabelValue `json:"labels,omitempty"`
 
 	// annotations are added to the pods, at most 32 of at most 4096 characters
@@ -67,6 +72,7 @@ type PodMetadata struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !format.qualifiedName().validate(key).hasValue())",message="each annotation key must be a qualified name, such as example.com/owner"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod annotations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
 }
 
@@ -86,17 +92,20 @@ type MemcachedStatus struct {
 	//
 	// +optional
 	// +listType=atomic
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Nodes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podStatuses"}
 	Nodes []string `json:"nodes,omitempty"`
 
 	// replicas is how many memcached pods the Deployment has, of any revision;
 	// the scale subresource reports it.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Replicas",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// readyReplicas is how many memcached pods answer their readiness probe.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ready replicas",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
 
 	// selector is the label selector of the memcached pods, in the form that
@@ -104,17 +113,20 @@ type MemcachedStatus struct {
 	// subresource.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Selector",xDescriptors={"urn:alm:descriptor:text"}
 	Selector string `json:"selector,omitempty"`
 
 	// endpoint is where clients connect, as host:port. The host is a headless
 	// Service: it resolves to the address of every memcached pod.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Endpoint",xDescriptors={"urn:alm:descriptor:text"}
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// image is the memcached image that the Deployment is asked to run.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Image",xDescriptors={"urn:alm:descriptor:text"}
 	Image string `json:"image,omitempty"`
 
 	// observedGeneration is the metadata.generation of the spec that this
@@ -122,6 +134,7 @@ type MemcachedStatus struct {
 	// reached: Ready says that.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",xDescriptors={"urn:alm:descriptor:text"}
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// conditions are the state in words. Ready is always present: True when
@@ -134,6 +147,7 @@ type MemcachedStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
@@ -141,6 +155,7 @@ type MemcachedStatus struct {
 // operator renders its templates for it, applies what comes out, and reports
 // here.
 //
+// +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{Deployment,apps/v1},{Event,events.k8s.io/v1},{Pod,v1},{PodDisruptionBudget,policy/v1},{Service,v1}}
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=memcacheds,singular=memcached,scope=Namespaced,shortName=mc,categories=all
 // +kubebuilder:subresource:status

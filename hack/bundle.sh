@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# bundle.sh VERSION IMG: generate the OLM bundle, bundle/ and bundle.Dockerfile, from config/
+# and the API's markers. From the environment: CHANNELS, DEFAULT_CHANNEL, PLATFORMS, for which the
+# image is built, and optionally REPLACES (a version) and USE_IMAGE_DIGESTS=true.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export PATH="$PWD/bin:$PATH"
+version=$1 image=$2
+name=memcached-operator
+base=bases/$name.clusterserviceversion.yaml
+fail() { echo "bundle: $*" >&2; exit 1; }
+semver='(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?'
+[[ $version =~ ^$semver$ ]] || fail "VERSION=$version is not a semantic version, such as 0.0.1"
+[[ -z ${REPLACES:-} || $REPLACES =~ ^$semver$ ]] || fail "REPLACES=$REPLACES is not a semantic version, such as 0.0.1"
+[[ ,$CHANNELS, == *,$DEFAULT_CHANNEL,* ]] || fail "DEFAULT_CHANNEL=$DEFAULT_CHANNEL is none of CHANNELS=$CHANNELS"
+
+overlay=$(mktemp -d "$PWD/config/.overlay.XXXXXX")
+trap 'rm -rf "$overlay"' EXIT
+# Beside the base, so that the file that people write stays as they wrote it.
+operator-sdk generate kustomize manifests --quiet --interactive=false --apis-dir apis --input-dir config/manifests --output-dir "$overlay"
+{
+  cat <<EOF
+resources: [../manifests, $base]
+replacements:
+- source: {kind: Deployment, fieldPath: spec.template.spec.containers.0.image}
+  targets:
+  - select: {kind: ClusterServiceVersion}
+    fieldPaths: [metadata.annotations.containerImage]
+patches:
+- target: {kind: ClusterServiceVersion}
+  patch: |-
+    apiVersion: operators.coreos.com/v1alpha1
+    kind: ClusterServiceVersion
+    metadata:
+      name: _
+      labels:
+EOF
+  for platform in ${PLATFORMS//,/ }; do echo "        operatorframework.io/arch.${platform#*/}: supported"; done
+  if [ "${USE_IMAGE_DIGESTS:-}" = true ]; then
+    echo '      annotations:'
+    echo '        features.operators.openshift.io/disconnected: "true"'
+    echo "        operators.openshift.io/infrastructure-features: '[\"disconnected\"]'"
+  fi
+  [ -z "${REPLACES:-}" ] || printf '    spec:\n      replaces: %s.v%s\n' "$name" "$REPLACES"
+} > "$overlay/kustomization.yaml"
+(cd "$overlay" && kustomize edit set image "memcached-operator=$image")
+
+# Generated elsewhere and moved here when it is good, whole: no file of before stays.
+mkdir "$overlay/new"
+cp PROJECT "$overlay/new"
+digests=()
+[ "${USE_IMAGE_DIGESTS:-}" != true ] || digests=(--use-image-digests)
+kustomize build "$overlay" | (
+  cd "$overlay/new"
+  operator-sdk generate bundle --quiet --version "$version" --channels "$CHANNELS" --default-channel "$DEFAULT_CHANNEL" "${digests[@]}"
+) 2> "$overlay/log" || fail "$(tail -n 1 "$overlay/log")"
+csv=$overlay/new/bundle/manifests/$name.clusterserviceversion.yaml
+# The time of generation would differ at each run.
+sed -i "s/^    createdAt: .*/$(grep '^    createdAt: ' "config/manifests/$base")/" "$csv"
+go run ./hack/bundle ${digests:+--digests} "$overlay/new/bundle/manifests"
+operator-sdk bundle validate "$overlay/new/bundle" --select-optional suite=operatorframework 2> "$overlay/log" || fail "$(cat "$overlay/log")"
+! grep -q level=warning "$overlay/log" || fail "$(cat "$overlay/log")"
+rm -rf bundle bundle.Dockerfile
+mv "$overlay/new/bundle" "$overlay/new/bundle.Dockerfile" .
