@@ -92,11 +92,15 @@ func newRenderer(o *options) (*render.Renderer, error) {
 	return render.New(tree, render.Defaults{Image: o.memcachedImage})
 }
 
-// connect finds the API server as kubectl does: by kubeconfig or else KUBECONFIG or
-// ~/.kube/config, and without them the cluster that the operator runs in.
+// connect finds the API server: by kubeconfig, or else KUBECONFIG, or else the cluster
+// that the operator runs in, or else ~/.kube/config. In a pod it does not look for the
+// last one, which the user that the pod happens to run as may not be allowed to.
 func connect(kubeconfig string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
+	if os.Getenv("KUBERNETES_SERVICE_HOST") != "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		rules.Precedence = nil
+	}
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
 		return nil, errors.New("no API server is known: use --kubeconfig, let KUBECONFIG name a file that exists, or run in a cluster")

@@ -56,7 +56,7 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 	flags.StringVar(&namespaces, "watch-namespaces", getenv("WATCH_NAMESPACE"),
 		"Namespaces to watch, separated by commas; empty watches all. Defaults to the environment variable WATCH_NAMESPACE.")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "",
-		"Kubeconfig of the API server. Defaults to KUBECONFIG, ~/.kube/config and, without them, the cluster that the operator runs in.")
+		"Kubeconfig of the API server. Defaults to KUBECONFIG, else the cluster that the operator runs in, else ~/.kube/config.")
 	flags.StringVar(&o.manifestsDir, "manifests-dir", "",
 		"Directory whose base and components are laid over the embedded templates, file by file.")
 	flags.IntVar(&o.concurrency, "max-concurrent-reconciles", 8, "How many Memcacheds are reconciled at once, 1 to 256.")

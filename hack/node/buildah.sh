@@ -46,7 +46,6 @@ distroless() (
   cd "$store/base"
   chmod 1777 tmp
   chmod 700 home/nonroot
-  chown 65532:65532 home/nonroot
   cat > etc/passwd <<-'END'
 	root:x:0:0:root:/root:/sbin/nologin
 	nobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin
@@ -57,6 +56,7 @@ distroless() (
   base gcr.io/distroless/static:nonroot <<-'END'
 	FROM scratch
 	COPY . /
+	COPY --chown=65532:65532 home/nonroot /home/nonroot
 	ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
 	USER 65532
 	WORKDIR /home/nonroot

@@ -4,6 +4,8 @@ package program
 
 import (
 	"net"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -121,4 +123,24 @@ func uninstall(t *testing.T, plane *controlplane.ControlPlane) {
 		_, err := resources.ServerResourcesForGroupVersion(cachev1alpha1.SchemeGroupVersion.String())
 		return apierrors.IsNotFound(err)
 	})
+}
+
+// In a pod the home directory may be another user's, and reading it an error: the
+// operator's own cluster comes first there.
+func TestReadsTheHomeDirectoryOutsideAClusterOnly(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	write(t, filepath.Join(home, ".kube", "config"), "clusters: [")
+	for service, want := range map[string]string{
+		"":          "reading the kubeconfig: ",
+		"10.96.0.1": "no API server is known", // no service account's token is mounted here
+	} {
+		command := exec.CommandContext(t.Context(), suite.program, "--metrics-bind-address=0", "--health-probe-bind-address=0")
+		command.Env = append(os.Environ(), "KUBECONFIG=", "HOME="+home, "KUBERNETES_SERVICE_PORT=443", "KUBERNETES_SERVICE_HOST="+service)
+		output, err := command.CombinedOutput()
+		if err == nil {
+			t.Error("it does not fail")
+		}
+		contains(t, string(output), want)
+	}
 }

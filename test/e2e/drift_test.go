@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/example/memcached-operator/test/e2e/cluster"
+)
+
+// soon is within what drift has to be put back. It takes some tens of milliseconds, and a second is what we
+// promise; a machine with too much to do is given more.
+const soon = 5 * time.Second
+
+// children are the resources of which every Memcached has one of its own name.
+var children = []schema.GroupVersionResource{
+	{Group: "apps", Version: "v1", Resource: "deployments"},
+	{Version: "v1", Resource: "services"},
+	{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
+}
+
+func TestDriftIsPutBackAtOnceAndRestartsNoPod(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	suite.Ready(t, suite.NewMemcached(t, namespace, "drifting", 1))
+	pods := suite.Pods(t, namespace, "drifting")
+	cache := suite.Cache(t, namespace, pods[0].Name, cluster.Port)
+	cache.Set("kept", "yes")
+
+	type drift struct{ how, patch string }
+	for _, resource := range children {
+		drifts := []drift{
+			{"a label is removed", `{"metadata":{"labels":{"app.kubernetes.io/name":null}}}`},
+			{"a label is changed", `{"metadata":{"labels":{"app":"another"}}}`},
+			{"the label that it is watched by is removed", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`},
+		}
+		switch resource.Resource {
+		case "deployments":
+			drifts = append(drifts, drift{"it is scaled by hand", `{"spec":{"replicas":3}}`})
+		case "services":
+			drifts = append(drifts, drift{"it selects other pods", `{"spec":{"selector":{"app":"another"}}}`})
+		case "poddisruptionbudgets":
+			drifts = append(drifts, drift{"it allows no disruption", `{"spec":{"maxUnavailable":0}}`})
+		}
+		for _, drift := range drifts {
+			t.Run(resource.Resource+": "+drift.how, func(t *testing.T) {
+				took := putBack(t, resource, namespace, "drifting", drift.patch)
+				t.Logf("put back within %s", took.Round(time.Millisecond))
+				if took > soon {
+					t.Errorf("it took %s", took)
+				}
+			})
+		}
+	}
+	// Those that came by the scaling, if any did, go again; the one of the start stays.
+	t.Run("the pod is that of the start", func(t *testing.T) {
+		cluster.Eventually(t, "the pods are\n"+cluster.Lives(pods), func(context.Context) (bool, string, error) {
+			now := cluster.Lives(suite.Pods(t, namespace, "drifting"))
+			return now == cluster.Lives(pods), now, nil
+		})
+		if got := cache.Get("kept"); got != "yes" {
+			t.Errorf("the key is %q", got)
+		}
+	})
+}
+
+// putBack makes a change and measures how long it lasts, from the answer to the
+// change until a watch shows labels and spec as they were.
+func putBack(t *testing.T, resource schema.GroupVersionResource, namespace, name, patch string) time.Duration {
+	t.Helper()
+	clients, err := dynamic.NewForConfig(suite.Config)
+	cluster.Must(t, err)
+	objects := clients.Resource(resource).Namespace(namespace)
+	before, err := objects.Get(t.Context(), name, metav1.GetOptions{})
+	cluster.Must(t, err)
+	changed, err := objects.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "somebody"})
+	cluster.Must(t, err)
+	started := time.Now()
+	if wanted(changed) == wanted(before) {
+		t.Fatal("the change changes nothing")
+	}
+	watcher, err := objects.Watch(t.Context(), metav1.ListOptions{
+		FieldSelector: "metadata.name=" + name, ResourceVersion: changed.GetResourceVersion(),
+	})
+	cluster.Must(t, err)
+	defer watcher.Stop()
+	last, impatience := wanted(changed), time.After(cluster.Patience)
+	for {
+		select {
+		case event := <-watcher.ResultChan():
+			if now, ok := event.Object.(*unstructured.Unstructured); ok {
+				if last = wanted(now); last == wanted(before) {
+					return time.Since(started)
+				}
+			}
+		case <-impatience:
+			t.Fatalf("it is not put back:\n%s\nwant:\n%s", last, wanted(before))
+		}
+	}
+}
+
+// wanted is what the operator says about an object.
+func wanted(object *unstructured.Unstructured) string {
+	return fmt.Sprint(object.GetLabels(), object.Object["spec"])
+}
