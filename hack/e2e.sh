@@ -46,4 +46,4 @@ export E2E_INSTALLER=$scratch/install.yaml E2E_INSTALLER_NAMESPACED=$scratch/nam
 hack/installer.sh "$E2E_IMAGE" > "$E2E_INSTALLER"
 
 # One package after another: each installs the operator its own way.
-go test -tags e2e -p 1 -count=1 -timeout 25m -parallel 8 "$@" ./test/e2e/...
+go test -tags e2e -p 1 -count=1 -timeout 25m -parallel 6 "$@" ${E2E_PACKAGES:-./test/e2e ./test/e2e/helm}

@@ -192,7 +192,16 @@ func (a *Applier) create(ctx context.Context, owner client.Object, rendered *uns
 func (a *Applier) update(ctx context.Context, rendered *unstructured.Unstructured, live client.Object) Result {
 	object := rendered.DeepCopy()
 	object.SetUID(live.GetUID())
-	result := a.write(ctx, rendered, object)
+	result := a.write(ctx, rendered, object.DeepCopy())
+	if apierrors.IsInvalid(result.Err) {
+		reclaimed, err := a.reclaim(ctx, rendered, result.Err)
+		switch {
+		case err != nil:
+			result.Err = err
+		case reclaimed:
+			result = a.write(ctx, rendered, object)
+		}
+	}
 	if result.Err != nil {
 		result.Err = fmt.Errorf("applying %s: %w", describe(rendered), result.Err)
 		result.Live = live

@@ -22,6 +22,9 @@ func TestDriftIsPutBack(t *testing.T) {
 	unlabelled := func(resource string) []string {
 		return []string{"apply " + resource + "/cache 409", "get " + resource + "/cache", "apply " + resource + "/cache"}
 	}
+	reclaimed := func(resource string) []string {
+		return []string{"apply " + resource + "/cache 422", "get " + resource + "/cache", "patch " + resource + "/cache", "apply " + resource + "/cache"}
+	}
 	for sentence, test := range map[string]struct {
 		kind   string
 		change func(w *world, object *unstructured.Unstructured)
@@ -86,6 +89,13 @@ func TestDriftIsPutBack(t *testing.T) {
 		"a key is added to the Service's selector, an atomic map": {"Service", updated(func(live *unstructured.Unstructured) {
 			live.Object["spec"].(map[string]any)["selector"].(map[string]any)["more"] = "yes"
 		}), once("services")},
+		// An apply would put our port beside theirs, under the same name.
+		"the Service's port gets another number": {"Service", updated(func(live *unstructured.Unstructured) {
+			live.Object["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any)["port"] = int64(11212)
+		}), reclaimed("services")},
+		"the container's port gets another number": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			container(live)["ports"].([]any)[0].(map[string]any)["containerPort"] = int64(11212)
+		}), reclaimed("deployments")},
 		"the Service's port is edited": {"Service", updated(func(live *unstructured.Unstructured) {
 			live.Object["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any)["targetPort"] = int64(1)
 		}), once("services")},

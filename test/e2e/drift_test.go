@@ -49,7 +49,8 @@ func TestDriftIsPutBackAtOnceAndRestartsNoPod(t *testing.T) {
 		case "deployments":
 			drifts = append(drifts, drift{"it is scaled by hand", `{"spec":{"replicas":3}}`})
 		case "services":
-			drifts = append(drifts, drift{"it selects other pods", `{"spec":{"selector":{"app":"another"}}}`})
+			drifts = append(drifts, drift{"it selects other pods", `{"spec":{"selector":{"app":"another"}}}`},
+				drift{"its port has another number", `{"spec":{"ports":[{"name":"memcached","port":11212,"targetPort":"memcached","protocol":"TCP"}]}}`})
 		case "poddisruptionbudgets":
 			drifts = append(drifts, drift{"it allows no disruption", `{"spec":{"maxUnavailable":0}}`})
 		}
