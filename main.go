@@ -30,6 +30,7 @@ import (
 	"github.com/example/memcached-operator/reconcilers"
 	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/reconcilers/upgradeable"
 )
 
 // version is set when the operator is built, by -ldflags.
@@ -145,7 +146,7 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 		return nil, fmt.Errorf("setting up: %w", err)
 	}
 	reconciler := reconcilers.New(mgr, reconcilers.Options{Renderer: renderer, Kinds: kinds, Types: types, Concurrency: o.concurrency})
-	if err := reconciler.SetUp(ctx, mgr); err != nil {
+	if err := errors.Join(reconciler.SetUp(ctx, mgr), upgradeable.New(mgr).SetUp(mgr)); err != nil {
 		return nil, err
 	}
 	synced := func(req *http.Request) error {

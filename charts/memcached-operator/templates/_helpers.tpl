@@ -89,6 +89,14 @@ an install with Roles only serves them to client certificates, or not at all.
 {{- if and (include "memcached-operator.metrics" .) (not .Values.metrics.clientCA.secretName) }}true{{ end -}}
 {{- end -}}
 
+{{/*
+The name of the ConfigMap with the template files. The operator reads them at its start only, so other
+files are another ConfigMap: that replaces its pods, and those of before keep what they started with.
+*/}}
+{{- define "memcached-operator.manifestsName" -}}
+{{- include "memcached-operator.name" (list . (printf "manifests-%s" (toJson .Values.manifests | sha256sum | trunc 8))) -}}
+{{- end -}}
+
 {{/* The key of a template file in the ConfigMap: keys hold no slashes. */}}
 {{- define "memcached-operator.manifestKey" -}}
 {{- . | replace "/" "__" -}}

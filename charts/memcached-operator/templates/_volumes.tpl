@@ -6,7 +6,7 @@
 {{- range $path, $_ := .Values.manifests -}}
 {{- $items = append $items (dict "key" (include "memcached-operator.manifestKey" $path) "path" $path) -}}
 {{- end -}}
-{{- $volumes = append $volumes (dict "name" "manifests" "configMap" (dict "name" (include "memcached-operator.name" (list . "manifests")) "items" $items)) -}}
+{{- $volumes = append $volumes (dict "name" "manifests" "configMap" (dict "name" (include "memcached-operator.manifestsName" .) "items" $items)) -}}
 {{- end -}}
 {{- if include "memcached-operator.metrics" . -}}
 {{- with .Values.metrics.certificate.secretName -}}
