@@ -102,7 +102,7 @@ func TestFlagsAndEnvironmentSetOptions(t *testing.T) {
 	want := options{
 		kubeconfig: "admin.conf", manifestsDir: templates, concurrency: 256, leaderElect: true, leaderElectionNS: "ops",
 		leaderElectionName: "memcached-operator.cache.example.com",
-		metricsAddress: "0", metricsCertName: "tls.crt", metricsCertKey: "tls.key", enableHTTP2: true, healthProbeAddress: "127.0.0.1:0",
+		metricsAddress:     "0", metricsCertName: "tls.crt", metricsCertKey: "tls.key", enableHTTP2: true, healthProbeAddress: "127.0.0.1:0",
 		memcachedImage: "registry:5000/memcached@sha256:0a", version: true,
 	}
 	if !reflect.DeepEqual(got, want) {

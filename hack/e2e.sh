@@ -42,7 +42,7 @@ else
   for image in "$E2E_IMAGE" ${E2E_PREVIOUS_IMAGE:-}; do hack/node/load.sh "$image"; done
   export E2E_KUBECONFIG=$NODE_DIR/kubeconfig E2E_AUDIT_LOG=$NODE_DIR/audit.log
 fi
-export E2E_INSTALLER=$scratch/install.yaml E2E_INSTALLER_NAMESPACED=$scratch/namespaced.yaml
+export E2E_INSTALLER=$scratch/install.yaml
 hack/installer.sh "$E2E_IMAGE" > "$E2E_INSTALLER"
 
 # One package after another: each installs the operator its own way.
