@@ -287,7 +287,7 @@ func (a *Applier) notOurs(rendered *unstructured.Unstructured, live, owner clien
 	err := &ForeignError{Kind: rendered.GetKind(), Name: rendered.GetName()}
 	if controller := metav1.GetControllerOf(live); controller != nil {
 		kind, _ := apiutil.GVKForObject(owner, a.scheme)
-		if controller.Kind == kind.Kind && controller.APIVersion == kind.GroupVersion().String() && controller.Name == owner.GetName() {
+		if IsOfKind(controller, kind.GroupKind()) && controller.Name == owner.GetName() {
 			return Result{Object: rendered, Action: Waiting, Live: live}
 		}
 		err.Controller = controller.Kind + " " + controller.Name

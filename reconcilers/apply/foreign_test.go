@@ -132,17 +132,19 @@ func TestAnObjectThatIsAdoptedBySomebodyElseIsLetGo(t *testing.T) {
 func TestAPredecessorsObjectsAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	for sentence, test := range map[string]struct {
-		label bool
-		want  []string
+		label   bool
+		version string
+		want    []string
 	}{
-		"in the cache":     {true, nil},
-		"not in the cache": {false, []string{"apply services/cache 409", "get services/cache"}},
+		"in the cache":                 {true, "v1alpha1", nil},
+		"not in the cache":             {false, "v1alpha1", []string{"apply services/cache 409", "get services/cache"}},
+		"known in another API version": {true, "v1beta1", nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			old := w.foreign(someService)
-			control(old, "cache.example.com/v1alpha1", "Memcached", "cache", "6b8b4567-0000-4000-8000-000000000000")
+			control(old, "cache.example.com/"+test.version, "Memcached", "cache", "6b8b4567-0000-4000-8000-000000000000")
 			if test.label {
 				label(old)
 			}

@@ -5,6 +5,7 @@ package apply
 import (
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -48,4 +49,11 @@ func newList(scheme *runtime.Scheme, kind schema.GroupVersionKind) (client.Objec
 		return nil, fmt.Errorf("%s is not a list", kind.Kind)
 	}
 	return list, nil
+}
+
+// IsOfKind tells whether reference is to an object of kind, in whichever version: a
+// child names the version in which its owner was known when it was last applied.
+func IsOfKind(reference *metav1.OwnerReference, kind schema.GroupKind) bool {
+	version, err := schema.ParseGroupVersion(reference.APIVersion)
+	return err == nil && version.Group == kind.Group && reference.Kind == kind.Kind
 }

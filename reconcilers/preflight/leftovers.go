@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/metadata"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
 var createOptions = metav1.CreateOptions{}
@@ -123,6 +124,6 @@ func (l Leftovers) holds(ctx context.Context, resource schema.GroupVersionResour
 	}
 	return slices.ContainsFunc(list.Items, func(item metav1.PartialObjectMetadata) bool {
 		controller := metav1.GetControllerOf(&item)
-		return controller != nil && controller.APIVersion == cachev1alpha1.SchemeGroupVersion.String() && controller.Kind == cachev1alpha1.MemcachedKind.Kind
+		return controller != nil && apply.IsOfKind(controller, cachev1alpha1.MemcachedKind.GroupKind())
 	}), nil
 }
