@@ -135,7 +135,7 @@ lint: $(BIN)/golangci-lint ## Run the linters.
 	cd hack/cluster && GOFLAGS="$(GOFLAGS) -trimpath" golangci-lint run ./... # as it is built: Kubernetes compiles once
 
 .PHONY: verify
-verify: ## Generate everything again and fail when anything differs.
+verify: $(CHART_TOOLS) ## Generate everything again and fail when anything differs, or chart and config do not say the same.
 	hack/verify.sh
 
 ##@ Local control plane

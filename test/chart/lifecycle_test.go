@@ -204,8 +204,12 @@ manifests:
 		t.Error("the same values again change the Deployment")
 	}
 	r.do(t, "upgrade", "--reuse-values", "--set-file", `manifests.components/site/kustomization\.yaml=`+filepath.Join(root, "manifests/components/site/kustomization.yaml"))
-	if after := r.deployment(t); after.Spec.Template.Spec.Volumes[0].ConfigMap.Name == before.Spec.Template.Spec.Volumes[0].ConfigMap.Name {
+	files := before.Spec.Template.Spec.Volumes[0].ConfigMap.Name
+	if r.deployment(t).Spec.Template.Spec.Volumes[0].ConfigMap.Name == files {
 		t.Error("a changed template does not roll the operator")
+	}
+	if left := r.leftovers(t); !slices.Contains(left, "ConfigMap "+files) {
+		t.Errorf("%s, which the pods of before read, is not among %q", files, left)
 	}
 }
 
