@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package helm
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/test/e2e/cluster"
+)
+
+// TestARelease goes through the life of a release for all namespaces, as the README tells it.
+func TestARelease(t *testing.T) {
+	forEachHelm(t, func(t *testing.T, h helm) {
+		r := forAll(t, h, "memcached-operator-system")
+		r.install(t, "--create-namespace")
+		suite.Kubectl(t, "label", "namespace", r.Namespace, "pod-security.kubernetes.io/enforce=restricted")
+		namespace := suite.NewNamespace(t)
+		reader := suite.Reader(t, namespace, "memcached-operator-metrics-reader")
+		f := fill(t, namespace, "kept", 2)
+
+		refusesASecondOne(t, r)
+		rollsTheOperatorOnly(t, r, f, reader)
+		picksUpWhatItLeft(t, r, f, reader)
+	})
+}
+
+func refusesASecondOne(t *testing.T, r release) {
+	t.Helper()
+	second := newRelease(r.helm, "second", suite.NewNamespace(t))
+	second.refuses(t, []string{`release "memcached-operator" in the namespace "memcached-operator-system"`, "all namespaces"},
+		"install", of(chart, suite.Image, "--set", "crds.enabled=false")...)
+}
+
+func rollsTheOperatorOnly(t *testing.T, r release, f filled, reader string) {
+	t.Helper()
+	before := cluster.Names(r.Settled(t))
+	r.upgrade(t, "--set", "logLevel=debug", "--set", "replicaCount=2")
+	pods := r.Settled(t)
+	if len(pods) != 2 || strings.Contains(strings.Join(cluster.Names(pods), " "), before[0]) {
+		t.Errorf("the operator's pods were %v and are %v, want two others", before, cluster.Names(pods))
+	}
+	r.lookedAt(t, reader, 1)
+	f.wantKept(t, "a change of values")
+}
+
+// picksUpWhatItLeft uninstalls and installs again.
+func picksUpWhatItLeft(t *testing.T, r release, f filled, reader string) {
+	t.Helper()
+	before, uid := f.versions(t), f.mc.UID
+	r.run(t, "uninstall")
+	suite.Gone(t, r.Manager())
+	cluster.Must(t, suite.Get(t.Context(), client.ObjectKeyFromObject(definition()), definition()))
+	f.wantKept(t, "the uninstall")
+	if after := f.versions(t); after != before || f.mc.UID != uid {
+		t.Errorf("before the uninstall:\n%safter it:\n%s", before, after)
+	}
+	r.install(t)
+	metrics := r.lookedAt(t, reader, 1)
+	if after := f.versions(t); after != before {
+		t.Errorf("before the uninstall:\n%safter the next install:\n%s", before, after)
+	}
+	if skipped, all := cluster.Value(t, metrics, "memcached_operator_objects_total", `action="skipped"`), cluster.Value(t, metrics, "memcached_operator_objects_total"); skipped != all {
+		t.Errorf("of %.0f objects the operator skipped %.0f", all, skipped)
+	}
+	f.wantKept(t, "the next install")
+}
+
+// TestAnUpgradeFromThePreviousChart goes from the version before to this one, and back.
+func TestAnUpgradeFromThePreviousChart(t *testing.T) {
+	previous := previousChart(t)
+	forEachHelm(t, func(t *testing.T, h helm) {
+		r := forAll(t, h, "memcached-operator-previous")
+		// With templates of its own: their files must outlive the way back as well.
+		values := []string{"--values", write(t, fmt.Sprintf(edited, "spec"))}
+		r.run(t, "install", of(previous, suite.PreviousImage, append(values, "--create-namespace")...)...)
+		namespace := suite.NewNamespace(t)
+		reader := suite.Reader(t, namespace, "memcached-operator-metrics-reader")
+		f := fill(t, namespace, "kept", 2)
+		steps := []struct {
+			what, image string
+			take        func()
+		}{
+			{"the upgrade", suite.Image, func() { r.upgrade(t, values...) }},
+			{"the rollback", suite.PreviousImage, func() { r.rollback(t, 1) }},
+		}
+		for _, step := range steps {
+			step.take()
+			if got := suite.Deployment(t, r.Namespace, r.Name).Spec.Template.Spec.Containers[0].Image; got != step.image {
+				t.Fatalf("after %s the operator's image is %s, want %s", step.what, got, step.image)
+			}
+			r.lookedAt(t, reader, 1)
+			f.wantKept(t, step.what)
+		}
+	})
+}
+
+// previousChart is the directory of the chart of the version before, or the reason to skip.
+func previousChart(t *testing.T) string {
+	t.Helper()
+	directory := os.Getenv("E2E_PREVIOUS_CHART")
+	if directory == "" || suite.PreviousImage == "" {
+		t.Skip("E2E_PREVIOUS_CHART and E2E_PREVIOUS_IMAGE are not set: there is no version to upgrade from")
+	}
+	if !filepath.IsAbs(directory) {
+		directory = filepath.Join(cluster.Root(), directory)
+	}
+	if _, err := os.Stat(filepath.Join(directory, "Chart.yaml")); err != nil {
+		t.Skipf("the version before has no chart: %v", err)
+	}
+	return directory
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package helm
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/e2e/cluster"
+)
+
+// unused are permissions that these tests give the operator no cause to use, and why
+// it has them.
+var unused = map[string]string{
+	"list /pods":                                     streamed,
+	"list /services":                                 streamed,
+	"list apps/deployments":                          streamed,
+	"list policy/poddisruptionbudgets":               streamed,
+	"list cache.example.com/memcacheds":              streamed,
+	"patch /events":                                  "for an event of the leader election that repeats within minutes",
+	"update cache.example.com/memcacheds/finalizers": "no request: the server asks for it where an object names an owner that blocks (OwnerReferencesPermissionEnforcement)",
+	"delete apps/deployments":                        "for pruning: the shipped templates make one of it always",
+	"delete /services":                               "for pruning: the shipped templates make one of it always",
+	"delete policy/poddisruptionbudgets":             "for pruning: the shipped templates make one of it always",
+}
+
+// streamed: client-go fills a cache by a watch where the server can, and so asks for no list.
+const streamed = "for API servers that cannot send a list by a watch (WatchList)"
+
+// TestReleasesForNamespacesBesideEachOther has two releases with Roles only, one of them for two namespaces.
+func TestReleasesForNamespacesBesideEachOther(t *testing.T) {
+	besideOthers(t, func(t *testing.T, h helm) {
+		a, b, c := suite.NewNamespace(t), suite.NewNamespace(t), suite.NewNamespace(t)
+		one, _ := forSome(t, h, "one", []string{a, c})
+		two, _ := forSome(t, h, "two", []string{b})
+		hasRolesOnly(t, a, b)
+
+		inA, inB, inC := suite.NewMemcached(t, a, "cache", 1), suite.NewMemcached(t, b, "cache", 1), suite.NewMemcached(t, c, "cache", 1)
+		for _, mc := range []*cachev1alpha1.Memcached{inA, inB, inC} {
+			suite.Ready(t, mc)
+		}
+		leavesAlone(t, one, two, inC, inB)
+		leavesAlone(t, two, one, inB, inA)
+		usesItsRoles(t, inC)
+		usesItsRoles(t, inB)
+		keepsToItsRoles(t, one, a, c)
+		keepsToItsRoles(t, two, b)
+	})
+}
+
+// hasRolesOnly fails if something cluster-wide is of, or for, the releases in namespaces.
+func hasRolesOnly(t *testing.T, namespaces ...string) {
+	t.Helper()
+	roles, bindings := &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}
+	cluster.Must(t, suite.List(t.Context(), roles))
+	cluster.Must(t, suite.List(t.Context(), bindings))
+	of := func(object client.Object) bool {
+		return slices.Contains(namespaces, object.GetAnnotations()["meta.helm.sh/release-namespace"])
+	}
+	for _, role := range roles.Items {
+		if of(&role) {
+			t.Errorf("there is a ClusterRole %s", role.Name)
+		}
+	}
+	for _, binding := range bindings.Items {
+		subject := slices.IndexFunc(binding.Subjects, func(subject rbacv1.Subject) bool { return slices.Contains(namespaces, subject.Namespace) })
+		if of(&binding) || subject >= 0 {
+			t.Errorf("there is a ClusterRoleBinding %s", binding.Name)
+		}
+	}
+}
+
+// leavesAlone changes a Memcached of an operator that is away, and one of another that is there: the latter is
+// served, the former not before its operator is back.
+func leavesAlone(t *testing.T, there, away release, served, unserved *cachev1alpha1.Memcached) {
+	t.Helper()
+	away.Scale(t, 0)
+	for _, size := range []string{"2", "1"} {
+		suite.MergePatch(t, unserved, `{"spec":{"size":`+size+`}}`)
+		suite.MergePatch(t, served, `{"spec":{"size":`+size+`}}`)
+		suite.Ready(t, served)
+	}
+	cluster.Must(t, suite.Get(t.Context(), client.ObjectKeyFromObject(unserved), unserved))
+	if unserved.Status.ObservedGeneration == unserved.Generation {
+		t.Errorf("release %s serves %s, which is another's", there.name, unserved.Namespace)
+	}
+	away.Scale(t, 1)
+	suite.Ready(t, unserved)
+}
+
+// usesItsRoles gives the operator cause to use its rarer permissions: an event that repeats
+// before the Memcached changes, and objects of somebody else's, of every kind, which it reads to judge them.
+func usesItsRoles(t *testing.T, mc *cachev1alpha1.Memcached) {
+	t.Helper()
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: mc.Namespace, Name: mc.Name}}
+	for range 2 {
+		suite.MergePatch(t, service, `{"metadata":{"labels":{"app":null}}}`)
+		cluster.Until(t, suite.Cluster, service, "put back", func(service *corev1.Service) bool { return service.Labels["app"] == "memcached" })
+	}
+
+	metadata := metav1.ObjectMeta{Namespace: mc.Namespace, Name: "taken"}
+	labels := map[string]string{"app": "theirs"}
+	selector := &metav1.LabelSelector{MatchLabels: labels}
+	for _, foreign := range []client.Object{
+		&corev1.Service{ObjectMeta: metadata, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}},
+		&policyv1.PodDisruptionBudget{ObjectMeta: metadata, Spec: policyv1.PodDisruptionBudgetSpec{Selector: selector}},
+		&appsv1.Deployment{ObjectMeta: metadata, Spec: appsv1.DeploymentSpec{
+			Replicas: new(int32(0)),
+			Selector: selector,
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "theirs", Image: cluster.BusyboxImage}}},
+			},
+		}},
+	} {
+		cluster.Must(t, suite.Create(t.Context(), foreign))
+	}
+	cluster.Until(t, suite.Cluster, suite.NewMemcached(t, mc.Namespace, "taken", 1), "stalled", func(mc *cachev1alpha1.Memcached) bool {
+		return cluster.Is(mc, cachev1alpha1.ConditionStalled, metav1.ConditionTrue, cachev1alpha1.ReasonForeignObject)
+	})
+}
+
+// keepsToItsRoles compares what the release's operator was granted with what it asked for.
+func keepsToItsRoles(t *testing.T, r release, namespaces ...string) {
+	t.Helper()
+	if suite.AuditLog == "" {
+		t.Log("E2E_AUDIT_LOG is not set: the operator's requests are not looked at")
+		return
+	}
+	// What is written to the log last may come late.
+	cluster.Eventually(t, "the operator asks for all that it is granted, and for nothing else", func(ctx context.Context) (bool, string, error) {
+		return true, "", r.JudgeAudit(ctx, unused)
+	})
+	requests, err := cluster.ReadAudit(suite.AuditLog, r.User())
+	cluster.Must(t, err)
+	for _, request := range requests {
+		if in := namespaceOf.FindStringSubmatch(request.URI); in != nil && !slices.Contains(namespaces, in[1]) {
+			t.Errorf("release %s, which is for %v, asks for %s", r.name, namespaces, request.URI)
+		}
+	}
+}
+
+var namespaceOf = regexp.MustCompile(`/namespaces/([^/?]+)`)
