@@ -83,7 +83,7 @@ func (c *Cluster) keep(ctx context.Context, t testing.TB, namespaces ...string) 
 }
 
 func (c *Cluster) keepNamespace(ctx context.Context, namespace string, write func(file, content string)) {
-	kinds := "memcacheds,deployments,replicasets,pods,services,endpointslices,poddisruptionbudgets,resourcequotas"
+	kinds := "memcacheds,deployments,replicasets,pods,services,endpointslices,poddisruptionbudgets,resourcequotas,configmaps"
 	for file, arguments := range map[string][]string{
 		"describe.txt": {"describe", kinds},
 		"objects.yaml": {"get", kinds + ",leases", "--show-managed-fields", "-o", "yaml"},

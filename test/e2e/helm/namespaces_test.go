@@ -21,24 +21,6 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// unused are permissions that these tests give the operator no cause to use, and why
-// it has them.
-var unused = map[string]string{
-	"list /pods":                                     streamed,
-	"list /services":                                 streamed,
-	"list apps/deployments":                          streamed,
-	"list policy/poddisruptionbudgets":               streamed,
-	"list cache.example.com/memcacheds":              streamed,
-	"patch /events":                                  "for an event of the leader election that repeats within minutes",
-	"update cache.example.com/memcacheds/finalizers": "no request: the server asks for it where an object names an owner that blocks (OwnerReferencesPermissionEnforcement)",
-	"delete apps/deployments":                        "for pruning: the shipped templates make one of it always",
-	"delete /services":                               "for pruning: the shipped templates make one of it always",
-	"delete policy/poddisruptionbudgets":             "for pruning: the shipped templates make one of it always",
-}
-
-// streamed: client-go fills a cache by a watch where the server can, and so asks for no list.
-const streamed = "for API servers that cannot send a list by a watch (WatchList)"
-
 // TestReleasesForNamespacesBesideEachOther has two releases with Roles only, one of them for two namespaces.
 func TestReleasesForNamespacesBesideEachOther(t *testing.T) {
 	besideOthers(t, func(t *testing.T, h helm) {
@@ -141,7 +123,7 @@ func keepsToItsRoles(t *testing.T, r release, namespaces ...string) {
 	}
 	// What is written to the log last may come late.
 	cluster.Eventually(t, "the operator asks for all that it is granted, and for nothing else", func(ctx context.Context) (bool, string, error) {
-		return true, "", r.JudgeAudit(ctx, unused)
+		return true, "", r.JudgeAudit(ctx)
 	})
 	requests, err := cluster.ReadAudit(suite.AuditLog, r.User())
 	cluster.Must(t, err)
