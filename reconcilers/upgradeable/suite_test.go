@@ -17,12 +17,9 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
-	"github.com/operator-framework/api/crds"
 	apiv2 "github.com/operator-framework/api/pkg/operators/v2"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
@@ -99,55 +96,6 @@ func newWorld(ctx context.Context, arguments ...string) (*world, error) {
 		return nil, errors.Join(err, plane.Stop())
 	}
 	return &world{plane, operator}, nil
-}
-
-// installOLM installs of OLM what the operator sees of it.
-func (w *world) installOLM(ctx context.Context) error {
-	crd := crds.OperatorCondition()
-	if err := w.Client.Create(ctx, crd); err != nil {
-		return err
-	}
-	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		err := w.Client.Get(ctx, client.ObjectKeyFromObject(crd), crd)
-		return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
-			return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
-		}), err
-	})
-}
-
-// newOperatorCondition makes an OperatorCondition as OLM does.
-func (w *world) newOperatorCondition(t *testing.T, namespace string) *apiv2.OperatorCondition {
-	t.Helper()
-	oc := &apiv2.OperatorCondition{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "memcached-operator.v0.0.1"},
-		Spec: apiv2.OperatorConditionSpec{
-			ServiceAccounts: []string{controlplane.OperatorServiceAccount},
-			Deployments:     []string{"memcached-operator-controller-manager"},
-		},
-	}
-	eventually(t, "the kind should be served", func(ctx context.Context) (bool, error) {
-		err := w.Client.Create(ctx, oc)
-		return err == nil, client.IgnoreNotFound(ignoreNoMatch(err))
-	})
-	return oc
-}
-
-// grant grants what OLM does, word for word: see ensureOperatorConditionRole in
-// pkg/controller/operators/operatorcondition_controller.go of operator-lifecycle-manager v0.46.0.
-func (w *world) grant(t *testing.T, oc *apiv2.OperatorCondition) {
-	t.Helper()
-	key := metav1.ObjectMeta{Namespace: oc.Namespace, Name: oc.Name}
-	fatal(t, w.Client.Create(t.Context(), &rbacv1.Role{ObjectMeta: key, Rules: []rbacv1.PolicyRule{{
-		Verbs:         []string{"get", "update", "patch"},
-		APIGroups:     []string{"operators.coreos.com"},
-		Resources:     []string{"operatorconditions"},
-		ResourceNames: []string{oc.Name},
-	}}}))
-	fatal(t, w.Client.Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: key,
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: oc.Name},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: controlplane.OperatorNamespace, Name: controlplane.OperatorServiceAccount}},
-	}))
 }
 
 // given is how the operator of a test is started.
@@ -290,14 +238,6 @@ func fatal(t *testing.T, err error) {
 	}
 }
 
-// ignoreNoMatch drops the error that a kind is not served yet.
-func ignoreNoMatch(err error) error {
-	if meta.IsNoMatchError(err) {
-		return nil
-	}
-	return err
-}
-
 func (w *world) newNamespace(t *testing.T) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
@@ -311,20 +251,4 @@ func eventually(t *testing.T, what string, holds func(context.Context) (bool, er
 	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, holds); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
-}
-
-// told waits until the OperatorCondition says status for reason, and returns the message.
-func (w *world) told(t *testing.T, oc *apiv2.OperatorCondition, status metav1.ConditionStatus, reason string) string {
-	t.Helper()
-	message := ""
-	eventually(t, fmt.Sprintf("OLM should be told %s for %s", status, reason), func(ctx context.Context) (bool, error) {
-		err := w.Client.Get(ctx, client.ObjectKeyFromObject(oc), oc)
-		c := meta.FindStatusCondition(oc.Spec.Conditions, apiv2.Upgradeable)
-		if c == nil || c.Status != status || c.Reason != reason {
-			return false, err
-		}
-		message = c.Message
-		return true, err
-	})
-	return message
 }
