@@ -4,6 +4,10 @@
 VERSION ?= 0.0.1
 IMG ?= memcached-operator:$(VERSION)
 BUNDLE_IMG ?= memcached-operator-bundle:v$(VERSION)
+CATALOG_IMG ?= memcached-operator-catalog:latest
+# The catalog's server is the program that made the catalog.
+OPM_VERSION = $(shell sed -n 's/^opm .*@v\([^ ]*\) .*/\1/p' hack/tools/programs.txt)
+export OPMFLAGS ?=
 export CHANNELS ?= alpha
 export DEFAULT_CHANNEL ?= $(firstword $(subst $(comma), ,$(CHANNELS)))
 export REPLACES ?=
@@ -42,7 +46,7 @@ FUZZTIME ?= 1m
 # there are cores.
 GOTESTFLAGS ?= -parallel 8 -timeout 20m
 BENCHCOUNT ?= 6
-CHART_TOOLS := $(addprefix $(BIN)/,helm3 helm4 helm-unittest)
+TEST_TOOLS := $(addprefix $(BIN)/,helm3 helm4 helm-unittest crdify)
 
 .DEFAULT_GOAL := help
 
@@ -105,17 +109,21 @@ fmt: $(BIN)/golangci-lint ## Format all Go code.
 ##@ Check
 
 .PHONY: test
-test: kube $(CHART_TOOLS) ## Run all tests, those against a real API server among them.
+test: kube $(TEST_TOOLS) ## Run all tests, those against a real API server among them.
 	go test $(GOTESTFLAGS) ./...
 	go test -C hack/cluster -trimpath .
 
 .PHONY: test-race
-test-race: kube $(CHART_TOOLS) ## Run all tests under the race detector (needs a C compiler).
+test-race: kube $(TEST_TOOLS) ## Run all tests under the race detector (needs a C compiler).
 	CGO_ENABLED=1 go test -race $(GOTESTFLAGS) ./...
 
 .PHONY: e2e
-e2e: kube $(CHART_TOOLS) ## Run the end-to-end tests on two real nodes of their own (root), or on the cluster of E2E_KUBECONFIG.
+e2e: kube $(TEST_TOOLS) ## Run the end-to-end tests on two real nodes of their own (root), or on the cluster of E2E_KUBECONFIG.
 	hack/e2e.sh $(E2EFLAGS)
+
+.PHONY: e2e-olm
+e2e-olm: kube kustomize $(addprefix $(BIN)/,helm3 operator-sdk scorecard-test crane opm olm catalog cpb grpc_health_probe) ## Let OLM install, upgrade, hold back and remove the operator, on a real node of its own (root).
+	hack/e2e-olm.sh $(E2EFLAGS)
 
 .PHONY: bench
 bench: kube ## Run the benchmarks, each beside its baseline; the output suits benchstat.
@@ -135,7 +143,7 @@ lint: $(BIN)/golangci-lint ## Run the linters.
 	cd hack/cluster && GOFLAGS="$(GOFLAGS) -trimpath" golangci-lint run ./... # as it is built: Kubernetes compiles once
 
 .PHONY: verify
-verify: $(CHART_TOOLS) ## Generate everything again and fail when anything differs, or chart and config do not say the same.
+verify: $(TEST_TOOLS) ## Generate everything again and fail when anything differs, or chart and config do not say the same.
 	hack/verify.sh
 
 ##@ Local control plane
@@ -213,6 +221,22 @@ bundle-build: ## Build the bundle's image BUNDLE_IMG by CONTAINER_TOOL.
 .PHONY: bundle-push
 bundle-push: ## Push the bundle's image.
 	$(CONTAINER_TOOL) push $(BUNDLE_IMG)
+
+.PHONY: catalog
+catalog: $(BIN)/opm ## Generate the catalog catalog/configs from catalog/semver.yaml, which lists the bundles' images.
+	hack/catalog.sh
+
+.PHONY: catalog-build
+catalog-build: ## Build the catalog's image CATALOG_IMG by CONTAINER_TOOL.
+	$(CONTAINER_TOOL) build --build-arg OPM_VERSION=$(OPM_VERSION) -f catalog.Dockerfile -t $(CATALOG_IMG) .
+
+.PHONY: catalog-push
+catalog-push: ## Push the catalog's image.
+	$(CONTAINER_TOOL) push $(CATALOG_IMG)
+
+.PHONY: scorecard
+scorecard: kube $(BIN)/operator-sdk ## Run the Operator SDK's scorecard on bundle/, on the cluster that kubectl is set to.
+	hack/scorecard.sh
 
 # Tools, each pinned in the go.mod of hack/tools, hack/tools/lint or hack/cluster.
 

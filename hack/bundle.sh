@@ -48,15 +48,21 @@ EOF
 # Generated elsewhere and moved here when it is good, whole: no file of before stays.
 mkdir "$overlay/new"
 cp PROJECT "$overlay/new"
-digests=()
-[ "${USE_IMAGE_DIGESTS:-}" != true ] || digests=(--use-image-digests)
+digests=
+[ "${USE_IMAGE_DIGESTS:-}" != true ] || digests=--use-image-digests
 kustomize build "$overlay" | (
   cd "$overlay/new"
-  operator-sdk generate bundle --quiet --version "$version" --channels "$CHANNELS" --default-channel "$DEFAULT_CHANNEL" "${digests[@]}"
+  operator-sdk generate bundle --quiet --version "$version" --channels "$CHANNELS" --default-channel "$DEFAULT_CHANNEL" $digests
 ) 2> "$overlay/log" || fail "$(tail -n 1 "$overlay/log")"
 csv=$overlay/new/bundle/manifests/$name.clusterserviceversion.yaml
 # The time of generation would differ at each run.
 sed -i "s/^    createdAt: .*/$(grep '^    createdAt: ' "config/manifests/$base")/" "$csv"
+# operator-sdk pins the images of containers, not the annotation that names the operator's.
+repository=${image%@*}
+[ "$repository" != "$image" ] || repository=${image%:*}
+if [ -n "$digests" ] && pinned=$(grep -om1 "$repository@sha256:[0-9a-f]*" "$csv"); then
+  sed -i "s|^    containerImage: .*|    containerImage: $pinned|" "$csv"
+fi
 go run ./hack/bundle ${digests:+--digests} "$overlay/new/bundle/manifests"
 operator-sdk bundle validate "$overlay/new/bundle" --select-optional suite=operatorframework 2> "$overlay/log" || fail "$(cat "$overlay/log")"
 ! grep -q level=warning "$overlay/log" || fail "$(cat "$overlay/log")"

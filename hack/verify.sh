@@ -19,6 +19,7 @@ if [ "$before" != "$after" ]; then
   diff <(echo "$before") <(echo "$after") >&2 || true
   exit 1
 fi
+hack/crd-safety.sh
 # What is written by hand in two places has to say the same: chart and config.
 go test -count=1 -run 'TestIsWhatConfigIs|TestMetadata|TestNamespacedInstall|TestWhatIsAppliedBeside' ./test/chart ./test/config
 echo "verify: everything generated is fresh"

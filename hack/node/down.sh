@@ -6,7 +6,7 @@ need_root
 
 # All its processes are in its cgroup, and so are its namespaces' first processes, with which
 # everything in them ends: mounts, networks, containers.
-processes() { find /sys/fs/cgroup -path "*/$cgroup/*" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u; }
+processes() { find /sys/fs/cgroup -path "*/$cgroup/*" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u || true; } # groups may vanish under it
 for _ in $(seq 200); do
   pids=$(processes)
   [ -n "$pids" ] || break

@@ -64,7 +64,7 @@ if [ "$node" = 1 ]; then
     --kubelet-certificate-authority "$run/ca.crt" --kubelet-preferred-address-types InternalIP \
     --service-account-issuer https://kubernetes.default.svc \
     --service-account-key-file "$run/service-accounts.pub" --service-account-signing-key-file "$run/service-accounts.key" \
-    --audit-policy-file "$run/audit.yaml" --audit-log-path /var/log/audit.log
+    --audit-policy-file "$run/audit.yaml" --audit-log-path /var/log/audit.log --audit-log-maxsize 10000
   # The one way in is a socket file, in a directory that the machine sees as well.
   start socat UNIX-LISTEN:/run/api.sock,fork,mode=600 TCP:127.0.0.1:6443
 fi

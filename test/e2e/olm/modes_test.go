@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package olm
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/e2e/cluster"
+)
+
+// TestAllNamespaces has an OperatorGroup without targets. Another install would be in its way, so it
+// is not parallel.
+func TestAllNamespaces(t *testing.T) {
+	namespace := suite.NewNamespace(t)
+	i := newInstall(t, namespace, suite.newCatalog)
+	i.subscribe(t, "Automatic")
+	i.succeeds(t, newVersion)
+	for _, served := range []string{namespace, suite.NewNamespace(t), suite.NewNamespace(t)} {
+		fill(t, served, "cache", 1)
+	}
+	i.isRefusedNothing(t)
+	i.uninstall(t, newVersion)
+}
+
+// TestSomeNamespaces has OperatorGroups for one or several namespaces, beside each other.
+func TestSomeNamespaces(t *testing.T) {
+	t.Parallel()
+	for name, targets := range map[string]func(t *testing.T, own string) []string{
+		"its own":                     func(_ *testing.T, own string) []string { return []string{own} },
+		"a single other":              func(t *testing.T, _ string) []string { return []string{suite.NewNamespace(t)} },
+		"several":                     func(t *testing.T, own string) []string { return []string{own, suite.NewNamespace(t)} },
+		"several, its own not one of": func(t *testing.T, _ string) []string { return []string{suite.NewNamespace(t), suite.NewNamespace(t)} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			own := suite.NewNamespace(t)
+			served := targets(t, own)
+			i := newInstall(t, own, suite.newCatalog, served...)
+			i.subscribe(t, "Automatic")
+			i.succeeds(t, newVersion)
+
+			// First the one that is not to be served, so that there was time to serve it.
+			unserved := []*cachev1alpha1.Memcached{suite.NewMemcached(t, suite.NewNamespace(t), "cache", 1)}
+			if !slices.Contains(served, own) {
+				unserved = append(unserved, suite.NewMemcached(t, own, "cache", 1))
+			}
+			for _, namespace := range served {
+				f := fill(t, namespace, "cache", 1)
+				suite.MergePatch(t, f.mc, `{"spec":{"size":2}}`)
+				suite.Ready(t, f.mc)
+			}
+			for _, mc := range unserved {
+				wantUntouched(t, mc)
+			}
+			i.isRefusedNothing(t)
+			i.asksNowhereElse(t, append(served, own)...)
+		})
+	}
+}
+
+// isRefusedNothing fails if the operator has asked for anything that the roles, which OLM made of the
+// bundle, do not grant.
+func (i install) isRefusedNothing(t *testing.T) {
+	t.Helper()
+	i.lookedAt(t, suite.Reader(t, i.Namespace, "memcached-operator-metrics-reader"))
+	for _, request := range i.requests(t) {
+		if request.Forbidden {
+			t.Errorf("refused: %s (%s)", request.Permission, request.URI)
+		}
+	}
+}
+
+// requests are the operator's, as far as the API server's audit log can be read.
+func (i install) requests(t *testing.T) []cluster.Request {
+	t.Helper()
+	if suite.AuditLog == "" {
+		t.Log("E2E_AUDIT_LOG is not set: the operator's requests are not looked at")
+		return nil
+	}
+	requests, err := cluster.ReadAudit(suite.AuditLog, i.User())
+	cluster.Must(t, err)
+	return requests
+}
+
+// asksNowhereElse fails if the operator has asked for anything in namespaces that it is not for.
+func (i install) asksNowhereElse(t *testing.T, namespaces ...string) {
+	t.Helper()
+	for _, request := range i.requests(t) {
+		if in := namespaceOf.FindStringSubmatch(request.URI); in != nil && !slices.Contains(namespaces, in[1]) {
+			t.Errorf("the operator, which is for %v, asks for %s", namespaces, request.URI)
+		}
+	}
+}
+
+var namespaceOf = regexp.MustCompile(`/namespaces/([^/?]+)`)

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package olm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/test/e2e/cluster"
+)
+
+// TestAnAutomaticUpgrade installs the version that the catalog has, and lets the catalog have a newer one.
+func TestAnAutomaticUpgrade(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	i := newInstall(t, namespace, suite.oldCatalog, namespace)
+	i.subscribe(t, "Automatic")
+	i.succeeds(t, oldVersion)
+	f := fill(t, namespace, "kept", 2)
+	before := f.versions(t)
+
+	patch(t, sources, namespace, i.source, `{"spec":{"image":"`+suite.newCatalog+`"}}`)
+	i.succeeds(t, newVersion)
+	replaces(t, i)
+	f.wantKept(t, "the upgrade")
+	if after := f.versions(t); after != before {
+		t.Errorf("before the upgrade:\n%safter it:\n%s", before, after)
+	}
+	f.changes(t)
+}
+
+// TestAManualUpgrade installs and upgrades when an administrator says so, and then only.
+func TestAManualUpgrade(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	i := newInstall(t, namespace, suite.newCatalog, namespace)
+	i.subscribe(t, "Manual", "startingCSV: "+oldVersion)
+	plan := i.proposes(t, oldVersion)
+	i.waitsForApproval(t, plan)
+	i.approve(t, plan)
+	until(t, csvs, namespace, oldVersion, "installed", func(c *csv) bool { return c.Status.Phase == "Succeeded" })
+	f := fill(t, namespace, "kept", 2)
+
+	plan = i.proposes(t, newVersion)
+	i.waitsForApproval(t, plan)
+	f.wantKept(t, "an upgrade was proposed")
+	i.approve(t, plan)
+	i.succeeds(t, newVersion)
+	replaces(t, i)
+	f.wantKept(t, "the upgrade")
+	f.changes(t)
+}
+
+// waitsForApproval fails unless OLM says that it waits, and has not installed the plan.
+func (i install) waitsForApproval(t *testing.T, name string) {
+	t.Helper()
+	const pending = "RequiresApproval"
+	documented(t, "UpgradePending", pending)
+	until(t, subscriptions, i.Namespace, "memcached-operator", "upgrade pending", func(s *subscription) bool {
+		return s.Status.State == "UpgradePending" && says(s.Status.Conditions, "InstallPlanPending", "True", pending)
+	})
+	p := until(t, plans, i.Namespace, name, "waiting for approval", func(p *plan) bool { return p.Status.Phase == pending })
+	if p.Spec.Approved {
+		t.Errorf("InstallPlan %s is approved, and nobody did", name)
+	}
+	for _, version := range p.Spec.ClusterServiceVersionNames {
+		if _, err := view[csv](t.Context(), csvs, i.Namespace, version); err == nil {
+			t.Errorf("there is a ClusterServiceVersion %s, and its InstallPlan is not approved", version)
+		}
+	}
+}
+
+// TestAnUpgradeIsHeldBack lets the administrator, in the operator's place, say that it cannot be upgraded now.
+func TestAnUpgradeIsHeldBack(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	i := newInstall(t, namespace, suite.oldCatalog, namespace)
+	i.subscribe(t, "Automatic")
+	i.succeeds(t, oldVersion)
+	f := fill(t, namespace, "kept", 1)
+	pods := cluster.Names(i.Settled(t))
+
+	patch(t, conditions, namespace, oldVersion, `{"spec":{"overrides":[{"type":"Upgradeable","status":"False","reason":"Maintenance","message":"not before Monday","lastTransitionTime":"2026-11-20T00:00:00Z"}]}}`)
+	patch(t, sources, namespace, i.source, `{"spec":{"image":"`+suite.newCatalog+`"}}`)
+	i.isHeldBack(t, "the operator is not upgradeable: not before Monday")
+	if now := cluster.Names(i.Settled(t)); !slices.Equal(now, pods) {
+		t.Errorf("the operator's pods were %v and are %v, and the upgrade is held back", pods, now)
+	}
+	f.changes(t)
+
+	patch(t, conditions, namespace, oldVersion, `{"spec":{"overrides":[]}}`)
+	i.succeeds(t, newVersion)
+	f.changes(t)
+}
+
+// TestAnUpgradeWaitsForARollOut has an operator in the middle of a roll-out, which does not get on.
+func TestAnUpgradeWaitsForARollOut(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	i := newInstall(t, namespace, suite.oldCatalog, namespace)
+	i.subscribe(t, "Automatic")
+	i.succeeds(t, oldVersion)
+	i.saysUpgradeable(t, "True")
+	f := fill(t, namespace, "kept", 1)
+
+	suite.MergePatch(t, f.mc, `{"spec":{"image":"localhost:1/nobody/has:this"}}`)
+	i.saysUpgradeable(t, "False", "RollingOut", namespace+"/kept")
+	patch(t, sources, namespace, i.source, `{"spec":{"image":"`+suite.newCatalog+`"}}`)
+	i.isHeldBack(t, "the operator is not upgradeable: rolling out: "+namespace+"/kept")
+
+	suite.MergePatch(t, f.mc, `{"spec":{"image":null}}`)
+	i.succeeds(t, newVersion)
+	f.changes(t)
+	until(t, conditions, namespace, newVersion, "upgradeable", func(c *operatorCondition) bool { return says(c.Spec.Conditions, "Upgradeable", "True") })
+}
+
+// saysUpgradeable waits until the operator, in its OperatorCondition, says whether it may be upgraded.
+func (i install) saysUpgradeable(t *testing.T, status string, words ...string) {
+	t.Helper()
+	until(t, conditions, i.Namespace, oldVersion, "Upgradeable="+status, func(c *operatorCondition) bool {
+		return says(c.Spec.Conditions, "Upgradeable", status, words...)
+	})
+}
+
+// isHeldBack waits until OLM says that the new version waits for the old one's operator.
+func (i install) isHeldBack(t *testing.T, words string) {
+	t.Helper()
+	const reason = "OperatorConditionNotUpgradeable"
+	documented(t, reason, "operator is not upgradeable: the operator is not upgradeable: ")
+	until(t, csvs, i.Namespace, newVersion, "held back", func(c *csv) bool {
+		return c.Status.Phase == "Pending" && c.Status.Reason == reason && strings.Contains(c.Status.Message, "operator is not upgradeable: "+words)
+	})
+}
+
+// replaces fails unless the new version replaced the old one, which is gone.
+func replaces(t *testing.T, i install) {
+	t.Helper()
+	c := until(t, csvs, i.Namespace, newVersion, "installed", func(c *csv) bool { return c.Status.Phase == "Succeeded" })
+	if c.Spec.Replaces != oldVersion {
+		t.Errorf("%s replaces %q, want %q", newVersion, c.Spec.Replaces, oldVersion)
+	}
+	suite.Gone(t, metadataOf(csvs, i.Namespace, oldVersion))
+}
+
+// changes fails unless an operator serves the Memcached.
+func (f filled) changes(t *testing.T) {
+	t.Helper()
+	size := *f.mc.Spec.Size + 1
+	suite.Kubectl(t, "--namespace="+f.mc.Namespace, "scale", "memcached/"+f.mc.Name, "--replicas="+fmt.Sprint(size))
+	cluster.Must(t, suite.Get(t.Context(), client.ObjectKeyFromObject(f.mc), f.mc))
+	suite.Ready(t, f.mc)
+	if got := len(suite.Pods(t, f.mc.Namespace, f.mc.Name)); got != int(size) {
+		t.Errorf("%d pods run, want %d", got, size)
+	}
+}
