@@ -27,7 +27,7 @@ func BenchmarkRender(b *testing.B) {
 		"plain": plain(),
 		"every": everyField(b, tree),
 	} {
-		in, err := newInput(mc, Defaults{}.valuesFor(mc))
+		in, err := r.input(mc)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func plain() *cachev1alpha1.Memcached {
 
 func everyField(tb testing.TB, tree Tree) *cachev1alpha1.Memcached {
 	tb.Helper()
-	mc, _, err := (&Renderer{tree: tree}).example()
+	mc, _, err := (&Renderer{parsed: parsed{tree: tree}}).example()
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/resource"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
@@ -29,15 +30,13 @@ func (r *Renderer) check() ([]schema.GroupVersionKind, error) {
 	if err != nil {
 		return nil, err
 	}
-	kustomizations, err := r.tree.kustomizations()
-	if err != nil {
+	if r.parsed, err = parse(r.tree); err != nil {
 		return nil, err
 	}
-	checker := newChecker()
-	if err := r.tree.checkFiles(kustomizations, checker); err != nil {
+	if err := r.tree.checkFiles(r.kustomizations, r.checker); err != nil {
 		return nil, err
 	}
-	if kustomizations[baseDir] == nil {
+	if r.kustomizations[baseDir] == nil {
 		return nil, fmt.Errorf("%s/%s: there is no such file", baseDir, kustomizationFile)
 	}
 	all := r.tree.components()
@@ -49,23 +48,36 @@ func (r *Renderer) check() ([]schema.GroupVersionKind, error) {
 	}
 	sets := [][]string{nil}
 	for _, name := range all {
-		sets = append(sets, []string{name})
+		sets = append(sets, withParents(name, all))
 	}
 	sets = append(sets, all)
 	kinds := map[schema.GroupVersionKind]bool{}
+	r.optional = map[schema.GroupVersionKind]bool{}
+	var tried []*plan
 	for _, components := range sets {
-		objects, err := r.try(components, mc, in, checker)
+		p, err := r.try(components, mc, in)
 		if err != nil {
 			return nil, err
 		}
-		if len(objects) == 0 {
+		if len(p.templates) == 0 {
 			return nil, fmt.Errorf("%s/%s: no object comes out of it; list the files under resources", baseDir, kustomizationFile)
 		}
-		for _, object := range objects {
-			kinds[object.GroupVersionKind()] = true
+		for _, object := range p.naming.objects {
+			kind := schema.FromAPIVersionAndKind(object.apiVersion, object.kind)
+			if !kinds[kind] {
+				r.optional[kind] = len(components) > 0 && !clientgoscheme.Scheme.Recognizes(kind)
+			}
+			kinds[kind] = true
 		}
+		tried = append(tried, p)
 	}
-	if err := r.tree.checkTargets(kustomizations); err != nil {
+	// The last set has every component on. It decides, but for what one component
+	// takes away.
+	r.mains.add(tried[len(tried)-1].templates)
+	for _, p := range tried {
+		r.mains.add(p.templates)
+	}
+	if err := r.tree.checkTargets(r.kustomizations); err != nil {
 		return nil, err
 	}
 	return slices.SortedFunc(maps.Keys(kinds), func(a, b schema.GroupVersionKind) int {
@@ -95,32 +107,62 @@ func (r *Renderer) example() (*cachev1alpha1.Memcached, input, error) {
 	return mc, in, err
 }
 
-// try renders the example with components and checks what comes out, first as it
-// stands in the templates (the error can name the file), then filled in.
-func (r *Renderer) try(components []string, mc *cachev1alpha1.Memcached, in input, c checker) ([]*unstructured.Unstructured, error) {
-	p, err := newPlan(r.tree, components, in, nil)
+// try renders the example with components and checks what comes out. That is enough
+// for one component; where something is wrong, and for the base and for all of them
+// together, it also checks what stands in the templates before anything is filled in,
+// so that the error can name the file. What no whole build has confirmed is good
+// enough when it is in order.
+func (r *Renderer) try(components []string, mc *cachev1alpha1.Memcached, in input) (*plan, error) {
+	p, err := compile(r.parsed, components, in, nil)
 	if err != nil {
 		return nil, describe(components, err)
 	}
-	if err := r.checkSources(p, in, c); err != nil {
-		return nil, describe(components, err)
+	wrong := r.tryPlan(p, mc, in)
+	if wrong != nil || len(components) == 0 || len(components) == len(r.tree.components()) {
+		if err := r.checkSources(p, in); err != nil {
+			return nil, describe(components, err)
+		}
 	}
+	if wrong != nil || len(components) == 0 {
+		if err := p.prove(in); err != nil {
+			return nil, describe(components, err)
+		}
+		wrong = r.tryPlan(p, mc, in)
+	}
+	if wrong != nil {
+		return nil, describe(components, wrong)
+	}
+	return p, nil
+}
+
+// tryPlan fills in and finishes p, and checks the objects.
+func (r *Renderer) tryPlan(p *plan, mc *cachev1alpha1.Memcached, in input) error {
 	raw, err := p.objects(in)
 	if err != nil {
-		return nil, describe(components, err)
+		return err
 	}
 	objects, err := p.finish(raw, mc)
 	if err != nil {
-		return nil, describe(components, err)
+		return err
 	}
 	for _, object := range objects {
-		if err := c.check(object); err != nil {
-			return nil, describe(components, fmt.Errorf("%s %s, filled in from %s: %w", object.GetKind(), object.GetName(), memcachedFile, err))
+		if err := r.checker.check(object); err != nil {
+			return fmt.Errorf("%s %s, filled in from %s: %w", object.GetKind(), object.GetName(), memcachedFile, err)
 		}
 	}
-	// The last set that is tried has every component on: its mains are everybody's.
-	r.mains = newMains(p.templates)
-	return objects, nil
+	return nil
+}
+
+// withParents is the component called name and those among all whose names its own
+// begins with: a field is present only together with those around it.
+func withParents(name string, all []string) []string {
+	var set []string
+	for _, other := range all {
+		if other == name || strings.HasPrefix(name, other+".") {
+			set = append(set, other)
+		}
+	}
+	return set
 }
 
 func describe(components []string, err error) error {
@@ -132,19 +174,15 @@ func describe(components []string, err error) error {
 
 // checkSources checks the templates before anything is filled in, with kustomize
 // saying which file each came from.
-func (r *Renderer) checkSources(p *plan, in input, c checker) error {
-	held, err := p.tree.withoutReplacements()
-	if err != nil {
-		return err
-	}
-	if err := in.place(held, true); err != nil {
-		return err
-	}
-	built, err := build(held, p.root+"buildMetadata: [originAnnotations, transformerAnnotations]\n")
+func (r *Renderer) checkSources(p *plan, in input) error {
+	built, err := p.buildHeld(in, "buildMetadata: [originAnnotations, transformerAnnotations]\n")
 	if err != nil {
 		return err
 	}
 	for _, resource := range built.Resources() {
+		if isInput(&resource.RNode) {
+			continue
+		}
 		source, changes, err := cutOrigin(resource)
 		if err != nil {
 			return err
@@ -155,7 +193,7 @@ func (r *Renderer) checkSources(p *plan, in input, c checker) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		object := &unstructured.Unstructured{Object: objects[0]}
-		if err := c.checkTemplate(object); err != nil {
+		if err := r.checker.checkTemplate(object); err != nil {
 			return fmt.Errorf("%s: %s %s: %w", file, object.GetKind(), object.GetName(), err)
 		}
 		if kind := object.GroupVersionKind(); r.sources[kind] == "" {

@@ -4,10 +4,12 @@ package render
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/manifests"
@@ -73,7 +75,7 @@ func mustRender(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) []*unst
 // finished as Render finishes. It also tells whether Render takes that way itself.
 func mustRenderWhole(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) (objects []*unstructured.Unstructured, always bool) {
 	tb.Helper()
-	in, err := newInput(mc, r.defaults.valuesFor(mc))
+	in, err := r.input(mc)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -89,7 +91,60 @@ func mustRenderWhole(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) (o
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return objects, p.whole
+	return patchedWhole(tb, objects, mc.Spec.Patches), p.whole
+}
+
+// patchedWhole is the oracle of spec.patches: a krusty build of objects with them.
+func patchedWhole(tb testing.TB, objects []*unstructured.Unstructured, patches []cachev1alpha1.Patch) []*unstructured.Unstructured {
+	tb.Helper()
+	for _, patch := range patches {
+		index := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return selects(patch.Target, o) })
+		target := map[string]any{"kind": patch.Target.Kind}
+		if patch.Target.Name != nil {
+			target["name"] = *patch.Target.Name
+		}
+		text := patch.Patch
+		var merge map[string]any
+		if yaml.Unmarshal([]byte(text), &merge) == nil { // not a list of operations
+			merge["apiVersion"], merge["kind"] = objects[index].GetAPIVersion(), patch.Target.Kind
+			metadata, _ := merge["metadata"].(map[string]any)
+			if metadata == nil {
+				metadata = map[string]any{}
+			}
+			metadata["name"] = objects[index].GetName()
+			merge["metadata"] = metadata
+			text = toYAML(tb, merge)
+		}
+		tree := Tree{"objects.yaml": nil}
+		for _, object := range objects {
+			tree["objects.yaml"] = append(tree["objects.yaml"], "---\n"+toYAML(tb, object.Object)...)
+		}
+		built, err := build(tree, toYAML(tb, map[string]any{
+			"resources": []string{"objects.yaml"},
+			"patches":   []any{map[string]any{"target": target, "patch": text}},
+		}))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		raw, err := toObjects(built.ToRNodeSlice())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		objects = nil
+		for _, object := range raw {
+			objects = append(objects, &unstructured.Unstructured{Object: object})
+		}
+	}
+	return objects
+}
+
+func toYAML(tb testing.TB, value any) string {
+	tb.Helper()
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(text)
 }
 
 // mustBeSame compares objects byte for byte.

@@ -120,7 +120,7 @@ func renderLikeKustomize(t *testing.T, r *Renderer, mc *cachev1alpha1.Memcached)
 	before := mc.DeepCopy()
 	objects, err := r.Render(mc)
 	again, errAgain := r.Render(mc)
-	in, errIn := newInput(mc, r.defaults.valuesFor(mc))
+	in, errIn := r.input(mc)
 	if errIn != nil {
 		t.Fatal(errIn)
 	}

@@ -25,12 +25,8 @@ var update = flag.Bool("update", false, "write what is rendered into testdata/go
 //	go test ./reconcilers/render -run Golden -update
 func TestGoldenMemcacheds(t *testing.T) {
 	t.Parallel()
-	r := mustNew(t, shipped(t), Defaults{})
-	files, err := filepath.Glob("testdata/memcacheds/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no files in testdata/memcacheds: %v", err)
-	}
-	for _, file := range files {
+	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
+	for _, file := range memcachedFiles(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
 			t.Parallel()
 			mc := readMemcached(t, file)
@@ -48,6 +44,69 @@ func TestGoldenMemcacheds(t *testing.T) {
 				}
 			}
 			compareGolden(t, filepath.Base(file), objects)
+		})
+	}
+}
+
+func memcachedFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/memcacheds/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files in testdata/memcacheds: %v", err)
+	}
+	return files
+}
+
+// On OpenShift everything is the same but for users and groups.
+func TestOpenShiftTakesUsersAndGroupsAway(t *testing.T) {
+	t.Parallel()
+	elsewhere := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
+	openShift := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
+	openShift.SetOpenShift(true)
+	for _, file := range memcachedFiles(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			t.Parallel()
+			mc := readMemcached(t, file)
+			want := mustRender(t, elsewhere, mc)
+			for _, object := range want {
+				if object.GetKind() != "Deployment" {
+					continue
+				}
+				for _, field := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
+					path := []string{"spec", "template", "spec", "securityContext", field}
+					if _, found, err := unstructured.NestedInt64(object.Object, path...); !found || err != nil {
+						t.Errorf("elsewhere %s is not set: %v", field, err)
+					}
+					unstructured.RemoveNestedField(object.Object, path...)
+				}
+			}
+			mustBeSame(t, "on OpenShift", mustRender(t, openShift, mc), want)
+		})
+	}
+}
+
+// A patch is the last to change anything, whatever else is set.
+func TestAPatchOfAnnotationsGoesWithEveryFeature(t *testing.T) {
+	t.Parallel()
+	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
+	for _, file := range memcachedFiles(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			t.Parallel()
+			mc := readMemcached(t, file)
+			want := mustRender(t, r, mc)
+			for _, object := range want {
+				if object.GetKind() != "Deployment" {
+					continue
+				}
+				if err := unstructured.SetNestedField(object.Object, "yes", "metadata", "annotations", "patched"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			mc.Spec.Patches = append(mc.Spec.Patches, cachev1alpha1.Patch{
+				Target: cachev1alpha1.PatchTarget{Kind: "Deployment"},
+				Patch:  "metadata: {annotations: {patched: 'yes'}}",
+			})
+			mustBeSame(t, "patched", mustRender(t, r, mc), want)
 		})
 	}
 }

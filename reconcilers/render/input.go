@@ -58,7 +58,9 @@ func newInput(mc *cachev1alpha1.Memcached, values Values) (input, error) {
 	}, nil
 }
 
-// prune removes nulls, empty maps and empty lists, from the leaves up.
+// prune removes nulls, empty maps and empty lists, from the leaves up. Lists are left
+// as they are: in their items an empty map means something, as podSelector: {} in a
+// peer of a NetworkPolicy, which is all pods.
 func prune(m map[string]any) {
 	for key, value := range m {
 		switch v := value.(type) {
@@ -70,11 +72,6 @@ func prune(m map[string]any) {
 				delete(m, key)
 			}
 		case []any:
-			for _, item := range v {
-				if item, ok := item.(map[string]any); ok {
-					prune(item)
-				}
-			}
 			if len(v) == 0 {
 				delete(m, key)
 			}

@@ -37,38 +37,43 @@ type reference struct {
 }
 
 // mains are the template names, by kind, of the objects that take the Memcached's
-// own name. They are found once, with every component on: a component that is turned
-// on must not rename what is there.
+// own name. They are found once, over every set of components that is tried: a
+// component that is turned on must not rename what is there.
 type mains map[string]string
 
-func newMains(templates []*kyaml.RNode) mains {
-	m := mains{}
+func (m mains) add(templates []*kyaml.RNode) {
 	for _, template := range templates {
 		if _, found := m[template.GetKind()]; !found || template.GetName() == mainName {
 			m[template.GetKind()] = template.GetName()
 		}
 	}
-	return m
 }
 
-func newNaming(held Tree, root string, templates []*kyaml.RNode, m mains) (naming, error) {
+func newNaming(templates []*kyaml.RNode, m mains) naming {
 	n := naming{}
-	kinds := map[string]bool{}
 	for _, template := range templates {
 		kind, name := template.GetKind(), template.GetName()
 		n.objects = append(n.objects, templateName{apiVersion: template.GetApiVersion(), kind: kind, name: name, main: m[kind] == name})
-		kinds[kind] = true
+	}
+	return n
+}
+
+// findAllReferences finds the references to objects of every kind.
+func (n *naming) findAllReferences(held Tree, root string, templates []*kyaml.RNode) error {
+	kinds := map[string]bool{}
+	for _, object := range n.objects {
+		kinds[object.kind] = true
 	}
 	for kind := range kinds {
 		if err := n.findReferences(held, root, kind, templates); err != nil {
-			return naming{}, fmt.Errorf("looking for references to %s objects: %w", kind, err)
+			return fmt.Errorf("looking for references to %s objects: %w", kind, err)
 		}
 	}
 	// Deterministic, though maps are not.
 	slices.SortFunc(n.references, func(a, b reference) int {
 		return slices.Compare([]int{a.from, a.to}, []int{b.from, b.to})
 	})
-	return n, nil
+	return nil
 }
 
 // findReferences lets kustomize itself say where objects of kind are referred to:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/yaml"
@@ -16,7 +17,7 @@ import (
 // plan is what one set of components comes to before any input is filled in. It is
 // read-only once made, and so shared by all goroutines.
 type plan struct {
-	tree         Tree
+	parsed
 	root         string
 	templates    []*kyaml.RNode
 	replacements []located
@@ -26,32 +27,48 @@ type plan struct {
 	whole bool
 }
 
-// newPlan builds tree with components once, replacements held back, and proves the
-// result against whole builds of in. Without mains, it finds them for itself.
-func newPlan(tree Tree, components []string, in input, m mains) (*plan, error) {
+// parsed is a tree and what is read of it once.
+type parsed struct {
+	tree Tree
+	// held is the tree with its replacements held back.
+	held           Tree
+	kustomizations map[string]*types.Kustomization
+}
+
+// parse reads and checks the kustomizations of tree.
+func parse(tree Tree) (parsed, error) {
 	kustomizations, err := tree.kustomizations()
 	if err != nil {
-		return nil, err
+		return parsed{}, err
 	}
-	p := &plan{tree: tree, root: tree.root(components)}
-	top := &types.Kustomization{}
-	if err := top.Unmarshal([]byte(p.root)); err != nil {
-		return nil, err
-	}
-	kustomizations["."] = top
 	held, err := tree.withoutReplacements()
+	return parsed{tree, held, kustomizations}, err
+}
+
+// newPlan builds the templates with components once, replacements held back, and
+// proves the result against whole builds of in.
+func newPlan(templates parsed, components []string, in input, m mains) (*plan, error) {
+	p, err := compile(templates, components, in, m)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.place(held, false); err != nil {
-		return nil, err
-	}
-	built, err := build(held, p.root)
+	return p, p.prove(in)
+}
+
+// compile is the first half of newPlan: what comes of it can be filled in, and is
+// right about in alone. Without mains, it finds them for itself.
+func compile(templates parsed, components []string, in input, m mains) (*plan, error) {
+	p := &plan{parsed: templates, root: templates.tree.root(components)}
+	built, err := p.buildHeld(in, "")
 	if err != nil {
 		return nil, err
 	}
 	// After the build, since that is what refuses directories that name each other.
-	if p.replacements, err = tree.replacements(".", kustomizations); err != nil {
+	kustomizations, err := p.withRoot()
+	if err != nil {
+		return nil, err
+	}
+	if p.replacements, err = p.tree.replacements(".", kustomizations); err != nil {
 		return nil, err
 	}
 	for _, resource := range built.Resources() {
@@ -60,17 +77,54 @@ func newPlan(tree Tree, components []string, in input, m mains) (*plan, error) {
 		}
 	}
 	if m == nil {
-		m = newMains(p.templates)
+		m = mains{}
+		m.add(p.templates)
 	}
-	if p.naming, err = newNaming(held, p.root, p.templates, m); err != nil {
-		return nil, err
+	p.naming = newNaming(p.templates, m)
+	return p, nil
+}
+
+// prove is the second half of newPlan: it finds the references between the objects,
+// and whether filling in is the same as whole builds.
+func (p *plan) prove(in input) error {
+	held := maps.Clone(p.held)
+	if err := in.place(held, false); err != nil {
+		return err
 	}
-	depends, err := order{tree, kustomizations, map[string]bool{}}.dependsOnValues(".")
+	if err := p.naming.findAllReferences(held, p.root, p.templates); err != nil {
+		return err
+	}
+	kustomizations, err := p.withRoot()
 	if err != nil {
-		return nil, err
+		return err
+	}
+	depends, err := order{p.tree, kustomizations, map[string]bool{}}.dependsOnValues(".")
+	if err != nil {
+		return err
 	}
 	p.whole = depends || !p.agrees(in) || !p.agrees(in.perturbed())
-	return p, nil
+	return nil
+}
+
+// buildHeld builds the templates with in beside them, as resources that come out,
+// and nothing filled in. more is added to the top kustomization.
+func (p *plan) buildHeld(in input, more string) (resmap.ResMap, error) {
+	held := maps.Clone(p.held)
+	if err := in.place(held, false); err != nil {
+		return nil, err
+	}
+	return build(held, p.root+more)
+}
+
+// withRoot are the kustomizations and the one on top.
+func (p *plan) withRoot() (map[string]*types.Kustomization, error) {
+	top := &types.Kustomization{}
+	if err := top.Unmarshal([]byte(p.root)); err != nil {
+		return nil, err
+	}
+	all := maps.Clone(p.kustomizations)
+	all["."] = top
+	return all, nil
 }
 
 func isInput(node *kyaml.RNode) bool {

@@ -46,8 +46,8 @@ func TestNewRefusesWhatKustomizationsMayNotDo(t *testing.T) {
 			[]string{baseFile, "no object comes out"},
 		},
 		"a component that no field turns on": {
-			edits{"components/tls/kustomization.yaml": component + "resources: []\n"},
-			[]string{"components/tls", "spec.tls", memcachedFile, valuesFile},
+			edits{"components/unknown/kustomization.yaml": component + "resources: []\n"},
+			[]string{"components/unknown", "spec.unknown", memcachedFile, valuesFile},
 		},
 		"a component without a kustomization": {
 			edits{imageFile: "", "components/image/patch.yaml": "spec: {}\n"},

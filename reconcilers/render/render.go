@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,11 +32,15 @@ const (
 
 // Renderer turns Memcacheds into objects. It is safe for use by many goroutines.
 type Renderer struct {
-	tree     Tree
+	parsed
 	defaults Defaults
+	checker  checker
 	kinds    []schema.GroupVersionKind
 	sources  map[schema.GroupVersionKind]string
+	optional map[schema.GroupVersionKind]bool
 	mains    mains
+
+	openShift atomic.Bool
 
 	mu    sync.Mutex
 	plans map[string]*planOnce
@@ -51,9 +56,11 @@ type planOnce struct {
 // that it holds. The error names the file and the field.
 func New(tree Tree, defaults Defaults) (*Renderer, error) {
 	r := &Renderer{
-		tree:     tree,
+		parsed:   parsed{tree: tree},
 		defaults: defaults,
+		checker:  newChecker(),
 		sources:  map[schema.GroupVersionKind]string{},
+		mains:    mains{},
 		plans:    map[string]*planOnce{},
 	}
 	kinds, err := r.check()
@@ -69,6 +76,19 @@ func (r *Renderer) Kinds() []schema.GroupVersionKind {
 	return slices.Clone(r.kinds)
 }
 
+// IsOptional tells whether the operator can do without kind, one of Kinds: only
+// components bring it, and client-go does not know it, so that an API server need
+// not serve it.
+func (r *Renderer) IsOptional(kind schema.GroupVersionKind) bool {
+	return r.optional[kind]
+}
+
+// SetOpenShift says that the cluster is OpenShift, which assigns users and groups to
+// pods by itself. It may be called at any time.
+func (r *Renderer) SetOpenShift(is bool) {
+	r.openShift.Store(is)
+}
+
 // Source is the file that holds the first object of kind, one of Kinds.
 func (r *Renderer) Source(kind schema.GroupVersionKind) string {
 	return r.sources[kind]
@@ -78,7 +98,10 @@ func (r *Renderer) Source(kind schema.GroupVersionKind) string {
 // apply them. An error speaks of the templates or of mc's spec: it stays until one
 // of the two changes.
 func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, error) {
-	in, err := newInput(mc, r.defaults.valuesFor(mc))
+	if err := r.defaults.checkPrivileged(mc); err != nil {
+		return nil, err
+	}
+	in, err := r.input(mc)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +113,20 @@ func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 	if err != nil {
 		return nil, err
 	}
-	return p.finish(objects, mc)
+	finished, err := p.finish(objects, mc)
+	if err != nil {
+		return nil, err
+	}
+	return finished, r.checker.patchObjects(finished, mc.Spec.Patches)
+}
+
+// input is what goes into the build for mc.
+func (r *Renderer) input(mc *cachev1alpha1.Memcached) (input, error) {
+	values, err := r.defaults.valuesFor(mc, r.openShift.Load())
+	if err != nil {
+		return input{}, err
+	}
+	return newInput(mc, values)
 }
 
 // planFor returns the plan for the components that in turns on, and makes it the
@@ -108,7 +144,7 @@ func (r *Renderer) planFor(in input) (*plan, error) {
 		r.plans[key] = once
 	}
 	r.mu.Unlock()
-	once.Do(func() { once.plan, once.err = newPlan(r.tree, components, in, r.mains) })
+	once.Do(func() { once.plan, once.err = newPlan(r.parsed, components, in, r.mains) })
 	return once.plan, once.err
 }
 

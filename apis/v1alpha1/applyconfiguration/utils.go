@@ -18,14 +18,40 @@ import (
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
 	// Group=cache.example.com, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithKind("Auth"):
+		return &apisv1alpha1.AuthApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Memcached"):
 		return &apisv1alpha1.MemcachedApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MemcachedSpec"):
 		return &apisv1alpha1.MemcachedSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MemcachedStatus"):
 		return &apisv1alpha1.MemcachedStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Metrics"):
+		return &apisv1alpha1.MetricsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NetworkPolicy"):
+		return &apisv1alpha1.NetworkPolicyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Patch"):
+		return &apisv1alpha1.PatchApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PatchTarget"):
+		return &apisv1alpha1.PatchTargetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodDisruptionBudget"):
+		return &apisv1alpha1.PodDisruptionBudgetApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PodMetadata"):
 		return &apisv1alpha1.PodMetadataApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PreStop"):
+		return &apisv1alpha1.PreStopApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Resources"):
+		return &apisv1alpha1.ResourcesApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Rules"):
+		return &apisv1alpha1.RulesApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SecretReference"):
+		return &apisv1alpha1.SecretReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Service"):
+		return &apisv1alpha1.ServiceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServiceMonitor"):
+		return &apisv1alpha1.ServiceMonitorApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("TLS"):
+		return &apisv1alpha1.TLSApplyConfiguration{}
 
 	}
 	return nil

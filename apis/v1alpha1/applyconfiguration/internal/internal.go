@@ -27,6 +27,20 @@ var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.example.memcached-operator.apis.v1alpha1.AnnotationValue
   scalar: string
+- name: com.github.example.memcached-operator.apis.v1alpha1.Auth
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+      default: auth
+    - name: secretName
+      type:
+        scalar: string
+- name: com.github.example.memcached-operator.apis.v1alpha1.ClientAuth
+  scalar: string
+- name: com.github.example.memcached-operator.apis.v1alpha1.ExtraArg
+  scalar: string
 - name: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
   scalar: string
 - name: com.github.example.memcached-operator.apis.v1alpha1.Memcached
@@ -50,20 +64,118 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.example.memcached-operator.apis.v1alpha1.MemcachedSpec
   map:
     fields:
+    - name: affinity
+      type:
+        namedType: io.k8s.api.core.v1.Affinity
+    - name: auth
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Auth
     - name: containerPort
       type:
         scalar: numeric
       default: 11211
+    - name: extraArgs
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.ExtraArg
+          elementRelationship: atomic
+    - name: idleTimeout
+      type:
+        scalar: string
     - name: image
       type:
         scalar: string
+    - name: imagePullPolicy
+      type:
+        namedType: io.k8s.api.core.v1.PullPolicy
+    - name: imagePullSecrets
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.SecretReference
+          elementRelationship: atomic
+    - name: maxConnections
+      type:
+        scalar: numeric
+    - name: maxItemSize
+      type:
+        namedType: io.k8s.apimachinery.pkg.api.resource.Quantity
+    - name: memory
+      type:
+        namedType: io.k8s.apimachinery.pkg.api.resource.Quantity
+    - name: metrics
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Metrics
+    - name: minReadySeconds
+      type:
+        scalar: numeric
+    - name: networkPolicy
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.NetworkPolicy
+    - name: nodeSelector
+      type:
+        map:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
+    - name: patches
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.Patch
+          elementRelationship: atomic
+    - name: paused
+      type:
+        scalar: boolean
+    - name: podDisruptionBudget
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.PodDisruptionBudget
     - name: podMetadata
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.PodMetadata
+    - name: preStop
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.PreStop
+    - name: priorityClassName
+      type:
+        scalar: string
+    - name: resources
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Resources
+    - name: service
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Service
+    - name: serviceAccountName
+      type:
+        scalar: string
     - name: size
       type:
         scalar: numeric
       default: 1
+    - name: terminationGracePeriodSeconds
+      type:
+        scalar: numeric
+    - name: threads
+      type:
+        scalar: numeric
+    - name: tls
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.TLS
+    - name: tolerations
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.Toleration
+          elementRelationship: atomic
+    - name: topologySpreadConstraints
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.TopologySpreadConstraint
+          elementRelationship: atomic
+    - name: verbosity
+      type:
+        scalar: numeric
 - name: com.github.example.memcached-operator.apis.v1alpha1.MemcachedStatus
   map:
     fields:
@@ -99,6 +211,70 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: selector
       type:
         scalar: string
+- name: com.github.example.memcached-operator.apis.v1alpha1.Metrics
+  map:
+    fields:
+    - name: image
+      type:
+        scalar: string
+    - name: port
+      type:
+        scalar: numeric
+      default: 9150
+    - name: resources
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Resources
+    - name: rules
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Rules
+    - name: serviceMonitor
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.ServiceMonitor
+- name: com.github.example.memcached-operator.apis.v1alpha1.NetworkPolicy
+  map:
+    fields:
+    - name: from
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.networking.v1.NetworkPolicyPeer
+          elementRelationship: atomic
+    - name: metricsFrom
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.networking.v1.NetworkPolicyPeer
+          elementRelationship: atomic
+- name: com.github.example.memcached-operator.apis.v1alpha1.Patch
+  map:
+    fields:
+    - name: patch
+      type:
+        scalar: string
+    - name: target
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.PatchTarget
+- name: com.github.example.memcached-operator.apis.v1alpha1.PatchTarget
+  map:
+    fields:
+    - name: group
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+- name: com.github.example.memcached-operator.apis.v1alpha1.PodDisruptionBudget
+  map:
+    fields:
+    - name: disabled
+      type:
+        scalar: boolean
+    - name: maxUnavailable
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
 - name: com.github.example.memcached-operator.apis.v1alpha1.PodMetadata
   map:
     fields:
@@ -112,6 +288,325 @@ var schemaYAML = typed.YAMLObject(`types:
         map:
           elementType:
             namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
+- name: com.github.example.memcached-operator.apis.v1alpha1.PreStop
+  map:
+    fields:
+    - name: sleepSeconds
+      type:
+        scalar: numeric
+- name: com.github.example.memcached-operator.apis.v1alpha1.Resources
+  map:
+    fields:
+    - name: limits
+      type:
+        namedType: io.k8s.api.core.v1.ResourceList
+    - name: requests
+      type:
+        namedType: io.k8s.api.core.v1.ResourceList
+- name: com.github.example.memcached-operator.apis.v1alpha1.Rules
+  map:
+    fields:
+    - name: connectionsPercent
+      type:
+        scalar: numeric
+      default: 80
+    - name: labels
+      type:
+        map:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
+    - name: memoryPercent
+      type:
+        scalar: numeric
+      default: 90
+- name: com.github.example.memcached-operator.apis.v1alpha1.SecretReference
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+- name: com.github.example.memcached-operator.apis.v1alpha1.Service
+  map:
+    fields:
+    - name: annotations
+      type:
+        map:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.AnnotationValue
+    - name: clusterIP
+      type:
+        scalar: boolean
+    - name: labels
+      type:
+        map:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
+- name: com.github.example.memcached-operator.apis.v1alpha1.ServiceMonitor
+  map:
+    fields:
+    - name: interval
+      type:
+        scalar: string
+      default: 30s
+    - name: labels
+      type:
+        map:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
+- name: com.github.example.memcached-operator.apis.v1alpha1.TLS
+  map:
+    fields:
+    - name: clientAuth
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.ClientAuth
+      default: None
+    - name: plaintextPort
+      type:
+        scalar: numeric
+    - name: secretName
+      type:
+        scalar: string
+- name: io.k8s.api.core.v1.Affinity
+  map:
+    fields:
+    - name: nodeAffinity
+      type:
+        namedType: io.k8s.api.core.v1.NodeAffinity
+    - name: podAffinity
+      type:
+        namedType: io.k8s.api.core.v1.PodAffinity
+    - name: podAntiAffinity
+      type:
+        namedType: io.k8s.api.core.v1.PodAntiAffinity
+- name: io.k8s.api.core.v1.NodeAffinity
+  map:
+    fields:
+    - name: preferredDuringSchedulingIgnoredDuringExecution
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.PreferredSchedulingTerm
+          elementRelationship: atomic
+    - name: requiredDuringSchedulingIgnoredDuringExecution
+      type:
+        namedType: io.k8s.api.core.v1.NodeSelector
+- name: io.k8s.api.core.v1.NodeInclusionPolicy
+  scalar: string
+- name: io.k8s.api.core.v1.NodeSelector
+  map:
+    fields:
+    - name: nodeSelectorTerms
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.NodeSelectorTerm
+          elementRelationship: atomic
+    elementRelationship: atomic
+- name: io.k8s.api.core.v1.NodeSelectorOperator
+  scalar: string
+- name: io.k8s.api.core.v1.NodeSelectorRequirement
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+    - name: operator
+      type:
+        namedType: io.k8s.api.core.v1.NodeSelectorOperator
+    - name: values
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+- name: io.k8s.api.core.v1.NodeSelectorTerm
+  map:
+    fields:
+    - name: matchExpressions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.NodeSelectorRequirement
+          elementRelationship: atomic
+    - name: matchFields
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.NodeSelectorRequirement
+          elementRelationship: atomic
+    elementRelationship: atomic
+- name: io.k8s.api.core.v1.PodAffinity
+  map:
+    fields:
+    - name: preferredDuringSchedulingIgnoredDuringExecution
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.WeightedPodAffinityTerm
+          elementRelationship: atomic
+    - name: requiredDuringSchedulingIgnoredDuringExecution
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.PodAffinityTerm
+          elementRelationship: atomic
+- name: io.k8s.api.core.v1.PodAffinityTerm
+  map:
+    fields:
+    - name: labelSelector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: matchLabelKeys
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: mismatchLabelKeys
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: namespaceSelector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: namespaces
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: topologyKey
+      type:
+        scalar: string
+- name: io.k8s.api.core.v1.PodAntiAffinity
+  map:
+    fields:
+    - name: preferredDuringSchedulingIgnoredDuringExecution
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.WeightedPodAffinityTerm
+          elementRelationship: atomic
+    - name: requiredDuringSchedulingIgnoredDuringExecution
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.PodAffinityTerm
+          elementRelationship: atomic
+- name: io.k8s.api.core.v1.PreferredSchedulingTerm
+  map:
+    fields:
+    - name: preference
+      type:
+        namedType: io.k8s.api.core.v1.NodeSelectorTerm
+    - name: weight
+      type:
+        scalar: numeric
+- name: io.k8s.api.core.v1.PullPolicy
+  scalar: string
+- name: io.k8s.api.core.v1.ResourceList
+  map:
+    elementType:
+      namedType: io.k8s.apimachinery.pkg.api.resource.Quantity
+- name: io.k8s.api.core.v1.TaintEffect
+  scalar: string
+- name: io.k8s.api.core.v1.Toleration
+  map:
+    fields:
+    - name: effect
+      type:
+        namedType: io.k8s.api.core.v1.TaintEffect
+    - name: key
+      type:
+        scalar: string
+    - name: operator
+      type:
+        namedType: io.k8s.api.core.v1.TolerationOperator
+    - name: tolerationSeconds
+      type:
+        scalar: numeric
+    - name: value
+      type:
+        scalar: string
+- name: io.k8s.api.core.v1.TolerationOperator
+  scalar: string
+- name: io.k8s.api.core.v1.TopologySpreadConstraint
+  map:
+    fields:
+    - name: labelSelector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: matchLabelKeys
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: maxSkew
+      type:
+        scalar: numeric
+    - name: minDomains
+      type:
+        scalar: numeric
+    - name: nodeAffinityPolicy
+      type:
+        namedType: io.k8s.api.core.v1.NodeInclusionPolicy
+    - name: nodeTaintsPolicy
+      type:
+        namedType: io.k8s.api.core.v1.NodeInclusionPolicy
+    - name: topologyKey
+      type:
+        scalar: string
+    - name: whenUnsatisfiable
+      type:
+        namedType: io.k8s.api.core.v1.UnsatisfiableConstraintAction
+- name: io.k8s.api.core.v1.UnsatisfiableConstraintAction
+  scalar: string
+- name: io.k8s.api.core.v1.WeightedPodAffinityTerm
+  map:
+    fields:
+    - name: podAffinityTerm
+      type:
+        namedType: io.k8s.api.core.v1.PodAffinityTerm
+    - name: weight
+      type:
+        scalar: numeric
+- name: io.k8s.api.networking.v1.IPBlock
+  map:
+    fields:
+    - name: cidr
+      type:
+        scalar: string
+    - name: except
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+- name: io.k8s.api.networking.v1.NetworkPolicyPeer
+  map:
+    fields:
+    - name: ipBlock
+      type:
+        namedType: io.k8s.api.networking.v1.IPBlock
+    - name: namespaceSelector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: podSelector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+- name: io.k8s.apimachinery.pkg.api.resource.Quantity
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
 - name: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
   map:
     fields:
@@ -147,6 +642,38 @@ var schemaYAML = typed.YAMLObject(`types:
         elementType:
           namedType: __untyped_deduced_
         elementRelationship: separable
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+  map:
+    fields:
+    - name: matchExpressions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement
+          elementRelationship: atomic
+    - name: matchLabels
+      type:
+        map:
+          elementType:
+            scalar: string
+    elementRelationship: atomic
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorOperator
+  scalar: string
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+    - name: operator
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorOperator
+    - name: values
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
 - name: io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry
   map:
     fields:
@@ -262,6 +789,16 @@ var schemaYAML = typed.YAMLObject(`types:
   scalar: untyped
 - name: io.k8s.apimachinery.pkg.types.UID
   scalar: string
+- name: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
 - name: __untyped_atomic_
   scalar: untyped
   list:

@@ -4,6 +4,12 @@
 
 package v1alpha1
 
+import (
+	apisv1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	v1 "k8s.io/api/core/v1"
+	resource "k8s.io/apimachinery/pkg/api/resource"
+)
+
 // MemcachedSpecApplyConfiguration represents a declarative configuration of the MemcachedSpec type for use
 // with apply.
 //
@@ -28,6 +34,113 @@ type MemcachedSpecApplyConfiguration struct {
 	// for tools that read them there (cost allocation, log routing, service
 	// meshes). A change of it rolls the pods. Defaults to none.
 	PodMetadata *PodMetadataApplyConfiguration `json:"podMetadata,omitempty"`
+	// memory is how much memcached may hold in its cache, keys and values with
+	// their bookkeeping: 16Mi to 1Ti, in whole mebibytes (the rest is cut off).
+	// The container gets 1.2 times as much, and at least 13Mi more, unless
+	// resources says otherwise. A change rolls the pods. Defaults to 64Mi.
+	Memory *resource.Quantity `json:"memory,omitempty"`
+	// maxConnections is how many connections one pod may have, 20 to 500000, and
+	// at least 10 more than 10 times threads: memcached keeps about 5 for each
+	// thread and 9 more for itself. Further clients are refused with an error.
+	// Defaults to 1024.
+	MaxConnections *int32 `json:"maxConnections,omitempty"`
+	// threads is how many threads of a pod serve clients, 1 to 64. More than the
+	// CPUs that a pod gets is of no use. Defaults to 4.
+	Threads *int32 `json:"threads,omitempty"`
+	// maxItemSize is the largest value that can be stored, with its key: 1Ki to
+	// 1Gi, in whole kibibytes, and at most half of memory. Defaults to 1Mi.
+	MaxItemSize *resource.Quantity `json:"maxItemSize,omitempty"`
+	// idleTimeout is after how long a silent connection is closed, such as 90s or
+	// 1h30m: 1s to 8760h. Defaults to never.
+	IdleTimeout *string `json:"idleTimeout,omitempty"`
+	// verbosity is how much memcached writes to its log: 0 errors only, 1 errors
+	// and warnings, 2 also what clients ask for and are answered, keys included, 3
+	// also its inner state. Defaults to 0.
+	Verbosity *int32 `json:"verbosity,omitempty"`
+	// extraArgs are further options of memcached, for tuning, as --name,
+	// --name=value, --extended=name or --extended=name=value, at most 16. Only
+	// long options from a fixed list are taken, none of which can open a port,
+	// turn on UDP, change the user, read or write a file, or carry a secret:
+	// docs/reference/extra-args.md has it. What has a field of its own is set by
+	// that field. Defaults to none.
+	ExtraArgs []apisv1alpha1.ExtraArg `json:"extraArgs,omitempty"`
+	// imagePullPolicy says when the kubelet pulls the image: Always, IfNotPresent
+	// or Never. Defaults to Always for the tag latest and to IfNotPresent
+	// otherwise.
+	ImagePullPolicy *v1.PullPolicy `json:"imagePullPolicy,omitempty"`
+	// imagePullSecrets are the Secrets with the credentials of the images'
+	// registries, in the namespace of the Memcached, at most 8. Whoever names one
+	// needs the right to read it. Defaults to none.
+	ImagePullSecrets []SecretReferenceApplyConfiguration `json:"imagePullSecrets,omitempty"`
+	// resources are what the memcached container requests and is limited to. They
+	// replace the default as a whole: what is left out here is not set. A memory
+	// limit must be at least 1.1 times memory, or the kernel would end memcached
+	// when the cache is full. Defaults to 1.2 times memory, and at least 13Mi
+	// more, as request and limit, and to a request of 50m CPU.
+	Resources *ResourcesApplyConfiguration `json:"resources,omitempty"`
+	// nodeSelector are the labels that a node must have to run the pods, at most
+	// 32. Defaults to none.
+	NodeSelector map[string]apisv1alpha1.LabelValue `json:"nodeSelector,omitempty"`
+	// tolerations let the pods run on nodes that have these taints, at most 32.
+	// Defaults to none.
+	Tolerations []v1.Toleration `json:"tolerations,omitempty"`
+	// affinity says which nodes and neighbours the pods want or avoid. It
+	// replaces the default as a whole. Defaults to a preference for zones where
+	// no pod of this Memcached is yet.
+	Affinity *v1.Affinity `json:"affinity,omitempty"`
+	// topologySpreadConstraints say how the pods are spread, at most 8. They
+	// replace the default as a whole. Each needs a labelSelector: matchLabels
+	// app: memcached and memcached_cr: <name of the Memcached>. Defaults to a
+	// spread over hosts, where it can be had.
+	TopologySpreadConstraints []v1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+	// priorityClassName is the PriorityClass of the pods. Defaults to the
+	// cluster's default.
+	PriorityClassName *string `json:"priorityClassName,omitempty"`
+	// serviceAccountName is the ServiceAccount of the pods, for its pull secrets
+	// or for policies that go by it; no token of it is mounted. Whoever sets it
+	// needs the right to create Deployments. Defaults to the namespace's default.
+	ServiceAccountName *string `json:"serviceAccountName,omitempty"`
+	// terminationGracePeriodSeconds is how long a pod may take to stop before it
+	// is killed, preStop included: 0 to 3600. Defaults to 30.
+	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
+	// minReadySeconds is how long a new pod must be ready before a roll-out
+	// replaces the next: 0 to 540, below the roll-out's deadline of 600. A longer
+	// time gives the caches time to fill. Defaults to 5.
+	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
+	// preStop is what happens before a pod is told to stop. Defaults to nothing:
+	// memcached stops at once.
+	PreStop *PreStopApplyConfiguration `json:"preStop,omitempty"`
+	// service adds to the Service in front of the pods. Defaults to a headless
+	// Service with nothing added.
+	Service *ServiceApplyConfiguration `json:"service,omitempty"`
+	// podDisruptionBudget says how many pods a drain may take at a time. Defaults
+	// to one.
+	PodDisruptionBudget *PodDisruptionBudgetApplyConfiguration `json:"podDisruptionBudget,omitempty"`
+	// networkPolicy lets only some peers reach the pods. Defaults to no
+	// NetworkPolicy.
+	NetworkPolicy *NetworkPolicyApplyConfiguration `json:"networkPolicy,omitempty"`
+	// tls makes memcached speak TLS on its port, and read its certificate anew
+	// when the Secret changes, without losing the cache. It needs memcached 1.6.40
+	// or later. Defaults to plain text.
+	TLS *TLSApplyConfiguration `json:"tls,omitempty"`
+	// auth makes clients give a user name and a password, read anew when the
+	// Secret changes, without losing the cache. Not together with metrics, whose
+	// exporter cannot give them. Defaults to none.
+	Auth *AuthApplyConfiguration `json:"auth,omitempty"`
+	// metrics runs a Prometheus exporter beside memcached in each pod, on the port
+	// called metrics. Write {} for its defaults. Defaults to none.
+	Metrics *MetricsApplyConfiguration `json:"metrics,omitempty"`
+	// paused true stops the operator from writing any object of this Memcached,
+	// until it is false or gone. Its status is still kept, and deleting it still
+	// deletes everything. Defaults to false.
+	Paused *bool `json:"paused,omitempty"`
+	// patches are kustomize patches on the objects of this Memcached, applied in
+	// order after everything else, at most 16: for what has no field, such as
+	// sidecars, volumes and init containers. They cannot change kinds, names,
+	// namespaces, owners, selectors or the operator's labels, nor add or remove
+	// objects. Whoever sets them needs the right to create Deployments and the
+	// patched kinds. Defaults to none.
+	Patches []PatchApplyConfiguration `json:"patches,omitempty"`
 }
 
 // MemcachedSpecApplyConfiguration constructs a declarative configuration of the MemcachedSpec type for use with
@@ -65,5 +178,243 @@ func (b *MemcachedSpecApplyConfiguration) WithContainerPort(value int32) *Memcac
 // If called multiple times, the PodMetadata field is set to the value of the last call.
 func (b *MemcachedSpecApplyConfiguration) WithPodMetadata(value *PodMetadataApplyConfiguration) *MemcachedSpecApplyConfiguration {
 	b.PodMetadata = value
+	return b
+}
+
+// WithMemory sets the Memory field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Memory field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithMemory(value resource.Quantity) *MemcachedSpecApplyConfiguration {
+	b.Memory = &value
+	return b
+}
+
+// WithMaxConnections sets the MaxConnections field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MaxConnections field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithMaxConnections(value int32) *MemcachedSpecApplyConfiguration {
+	b.MaxConnections = &value
+	return b
+}
+
+// WithThreads sets the Threads field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Threads field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithThreads(value int32) *MemcachedSpecApplyConfiguration {
+	b.Threads = &value
+	return b
+}
+
+// WithMaxItemSize sets the MaxItemSize field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MaxItemSize field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithMaxItemSize(value resource.Quantity) *MemcachedSpecApplyConfiguration {
+	b.MaxItemSize = &value
+	return b
+}
+
+// WithIdleTimeout sets the IdleTimeout field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the IdleTimeout field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithIdleTimeout(value string) *MemcachedSpecApplyConfiguration {
+	b.IdleTimeout = &value
+	return b
+}
+
+// WithVerbosity sets the Verbosity field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Verbosity field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithVerbosity(value int32) *MemcachedSpecApplyConfiguration {
+	b.Verbosity = &value
+	return b
+}
+
+// WithExtraArgs adds the given value to the ExtraArgs field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the ExtraArgs field.
+func (b *MemcachedSpecApplyConfiguration) WithExtraArgs(values ...apisv1alpha1.ExtraArg) *MemcachedSpecApplyConfiguration {
+	for i := range values {
+		b.ExtraArgs = append(b.ExtraArgs, values[i])
+	}
+	return b
+}
+
+// WithImagePullPolicy sets the ImagePullPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ImagePullPolicy field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithImagePullPolicy(value v1.PullPolicy) *MemcachedSpecApplyConfiguration {
+	b.ImagePullPolicy = &value
+	return b
+}
+
+// WithImagePullSecrets adds the given value to the ImagePullSecrets field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the ImagePullSecrets field.
+func (b *MemcachedSpecApplyConfiguration) WithImagePullSecrets(values ...*SecretReferenceApplyConfiguration) *MemcachedSpecApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithImagePullSecrets")
+		}
+		b.ImagePullSecrets = append(b.ImagePullSecrets, *values[i])
+	}
+	return b
+}
+
+// WithResources sets the Resources field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Resources field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithResources(value *ResourcesApplyConfiguration) *MemcachedSpecApplyConfiguration {
+	b.Resources = value
+	return b
+}
+
+// WithNodeSelector puts the entries into the NodeSelector field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, the entries provided by each call will be put on the NodeSelector field,
+// overwriting an existing map entries in NodeSelector field with the same key.
+func (b *MemcachedSpecApplyConfiguration) WithNodeSelector(entries map[string]apisv1alpha1.LabelValue) *MemcachedSpecApplyConfiguration {
+	if b.NodeSelector == nil && len(entries) > 0 {
+		b.NodeSelector = make(map[string]apisv1alpha1.LabelValue, len(entries))
+	}
+	for k, v := range entries {
+		b.NodeSelector[k] = v
+	}
+	return b
+}
+
+// WithTolerations adds the given value to the Tolerations field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Tolerations field.
+func (b *MemcachedSpecApplyConfiguration) WithTolerations(values ...v1.Toleration) *MemcachedSpecApplyConfiguration {
+	for i := range values {
+		b.Tolerations = append(b.Tolerations, values[i])
+	}
+	return b
+}
+
+// WithAffinity sets the Affinity field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Affinity field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithAffinity(value v1.Affinity) *MemcachedSpecApplyConfiguration {
+	b.Affinity = &value
+	return b
+}
+
+// WithTopologySpreadConstraints adds the given value to the TopologySpreadConstraints field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the TopologySpreadConstraints field.
+func (b *MemcachedSpecApplyConfiguration) WithTopologySpreadConstraints(values ...v1.TopologySpreadConstraint) *MemcachedSpecApplyConfiguration {
+	for i := range values {
+		b.TopologySpreadConstraints = append(b.TopologySpreadConstraints, values[i])
+	}
+	return b
+}
+
+// WithPriorityClassName sets the PriorityClassName field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PriorityClassName field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithPriorityClassName(value string) *MemcachedSpecApplyConfiguration {
+	b.PriorityClassName = &value
+	return b
+}
+
+// WithServiceAccountName sets the ServiceAccountName field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ServiceAccountName field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithServiceAccountName(value string) *MemcachedSpecApplyConfiguration {
+	b.ServiceAccountName = &value
+	return b
+}
+
+// WithTerminationGracePeriodSeconds sets the TerminationGracePeriodSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TerminationGracePeriodSeconds field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithTerminationGracePeriodSeconds(value int64) *MemcachedSpecApplyConfiguration {
+	b.TerminationGracePeriodSeconds = &value
+	return b
+}
+
+// WithMinReadySeconds sets the MinReadySeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MinReadySeconds field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithMinReadySeconds(value int32) *MemcachedSpecApplyConfiguration {
+	b.MinReadySeconds = &value
+	return b
+}
+
+// WithPreStop sets the PreStop field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PreStop field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithPreStop(value *PreStopApplyConfiguration) *MemcachedSpecApplyConfiguration {
+	b.PreStop = value
+	return b
+}
+
+// WithService sets the Service field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Service field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithService(value *ServiceApplyConfiguration) *MemcachedSpecApplyConfiguration {
+	b.Service = value
+	return b
+}
+
+// WithPodDisruptionBudget sets the PodDisruptionBudget field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PodDisruptionBudget field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithPodDisruptionBudget(value *PodDisruptionBudgetApplyConfiguration) *MemcachedSpecApplyConfiguration {
+	b.PodDisruptionBudget = value
+	return b
+}
+
+// WithNetworkPolicy sets the NetworkPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the NetworkPolicy field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithNetworkPolicy(value *NetworkPolicyApplyConfiguration) *MemcachedSpecApplyConfiguration {
+	b.NetworkPolicy = value
+	return b
+}
+
+// WithTLS sets the TLS field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TLS field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithTLS(value *TLSApplyConfiguration) *MemcachedSpecApplyConfiguration {
+	b.TLS = value
+	return b
+}
+
+// WithAuth sets the Auth field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Auth field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithAuth(value *AuthApplyConfiguration) *MemcachedSpecApplyConfiguration {
+	b.Auth = value
+	return b
+}
+
+// WithMetrics sets the Metrics field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Metrics field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithMetrics(value *MetricsApplyConfiguration) *MemcachedSpecApplyConfiguration {
+	b.Metrics = value
+	return b
+}
+
+// WithPaused sets the Paused field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Paused field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithPaused(value bool) *MemcachedSpecApplyConfiguration {
+	b.Paused = &value
+	return b
+}
+
+// WithPatches adds the given value to the Patches field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Patches field.
+func (b *MemcachedSpecApplyConfiguration) WithPatches(values ...*PatchApplyConfiguration) *MemcachedSpecApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithPatches")
+		}
+		b.Patches = append(b.Patches, *values[i])
+	}
 	return b
 }
