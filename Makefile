@@ -47,6 +47,8 @@ FUZZTIME ?= 1m
 GOTESTFLAGS ?= -parallel 8 -timeout 20m
 BENCHCOUNT ?= 6
 TEST_TOOLS := $(addprefix $(BIN)/,helm3 helm4 helm-unittest crdify)
+# What the pods of the templates run, for test/memcached.
+OPERANDS := $(addprefix $(BIN)/,memcached-root/usr/bin/memcached memcached_exporter)
 
 .DEFAULT_GOAL := help
 
@@ -109,12 +111,12 @@ fmt: $(BIN)/golangci-lint ## Format all Go code.
 ##@ Check
 
 .PHONY: test
-test: kube $(TEST_TOOLS) ## Run all tests, those against a real API server among them.
+test: kube $(TEST_TOOLS) $(OPERANDS) ## Run all tests, those against a real API server among them.
 	go test $(GOTESTFLAGS) ./...
 	go test -C hack/cluster -trimpath .
 
 .PHONY: test-race
-test-race: kube $(TEST_TOOLS) ## Run all tests under the race detector (needs a C compiler).
+test-race: kube $(TEST_TOOLS) $(OPERANDS) ## Run all tests under the race detector (needs a C compiler).
 	CGO_ENABLED=1 go test -race $(GOTESTFLAGS) ./...
 
 .PHONY: e2e
@@ -261,6 +263,9 @@ $(BIN)/golangci-lint: hack/tools/lint/go.mod
 PROGRAMS := $(addprefix $(BIN)/,$(shell sed '/^\#/d; s/ .*//' hack/tools/programs.txt))
 $(PROGRAMS): hack/tools/programs.txt
 	hack/tools/build.sh $(@F)
+
+$(BIN)/memcached-root/usr/bin/memcached: hack/memcached.sh hack/node/debian.sh
+	hack/memcached.sh
 
 $(BIN)/cluster: hack/cluster/go.mod $(wildcard hack/cluster/*.go hack/cluster/*.yaml)
 	go build -C hack/cluster -trimpath -o $@ .

@@ -90,7 +90,12 @@ func newRenderer(o *options) (*render.Renderer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return render.New(tree, render.Defaults{Image: o.memcachedImage})
+	return render.New(tree, render.Defaults{
+		Image:                 o.memcachedImage,
+		ExporterImage:         o.exporterImage,
+		ReloaderImage:         o.reloaderImage,
+		AllowPrivilegedFields: o.privilegedFields,
+	})
 }
 
 // connect finds the API server: by kubeconfig, or else KUBECONFIG, or else the cluster
@@ -123,11 +128,11 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cachev1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
-	kinds, types, err := preflight.Check(ctx, cfg, scheme, renderer, o.watchNamespaces)
+	found, err := preflight.Check(ctx, cfg, scheme, renderer, o.watchNamespaces)
 	if err != nil {
 		return nil, err
 	}
-	cacheOptions, err := reconcilers.CacheOptions(scheme, kinds, o.watchNamespaces)
+	cacheOptions, err := reconcilers.CacheOptions(o.watchNamespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +150,7 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	if err != nil {
 		return nil, fmt.Errorf("setting up: %w", err)
 	}
-	reconciler := reconcilers.New(mgr, reconcilers.Options{Renderer: renderer, Kinds: kinds, Types: types, Concurrency: o.concurrency})
+	reconciler := reconcilers.New(mgr, reconcilers.Options{Renderer: renderer, Found: found, Concurrency: o.concurrency})
 	if err := errors.Join(reconciler.SetUp(ctx, mgr), upgradeable.New(mgr).SetUp(mgr)); err != nil {
 		return nil, err
 	}

@@ -13,11 +13,22 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/util/validation"
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// The environment variables that name images, as OLM expects them to be called.
+const (
+	memcachedImageVariable = "RELATED_IMAGE_MEMCACHED"
+	exporterImageVariable  = "RELATED_IMAGE_MEMCACHED_EXPORTER"
+	reloaderImageVariable  = "RELATED_IMAGE_MEMCACHED_RELOADER"
+
+	// privilegedFieldsVariable serves OLM, whose users can set variables, not flags.
+	privilegedFieldsVariable = "ALLOW_PRIVILEGED_FIELDS"
 )
 
 // options are the operator's flags and environment, validated.
@@ -38,6 +49,9 @@ type options struct {
 	enableHTTP2        bool
 	healthProbeAddress string
 	memcachedImage     string
+	exporterImage      string
+	reloaderImage      string
+	privilegedFields   bool
 	version            bool
 	zap                ctrlzap.Options
 }
@@ -77,6 +91,12 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 			"about them, which needs a ClusterRole. Read anew when it changes.")
 	flags.BoolVar(&o.enableHTTP2, "enable-http2", false, "Serve metrics by HTTP/2 too, which has had denial-of-service flaws.")
 	flags.StringVar(&o.healthProbeAddress, "health-probe-bind-address", ":8081", "Address of /healthz and /readyz; 0 turns them off.")
+	allow := getenv(privilegedFieldsVariable)
+	allowed, errAllow := strconv.ParseBool(cmp.Or(allow, "false"))
+	flags.BoolVar(&o.privilegedFields, "allow-privileged-fields", allowed,
+		"Take fields of Memcacheds by which their authors can do more than the plain templates do, such as patches and "+
+			"serviceAccountName. Set it together with the ValidatingAdmissionPolicy that asks what an author may do. "+
+			"Defaults to the environment variable "+privilegedFieldsVariable+".")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.zap.BindFlags(flags)
 
@@ -86,6 +106,9 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 			flags.Usage()
 		}
 		return nil, err
+	}
+	if errAllow != nil {
+		return nil, fmt.Errorf("%s: %q is neither true nor false", privilegedFieldsVariable, allow)
 	}
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q: the operator takes flags only", flags.Arg(0))
@@ -97,7 +120,9 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 	}
 	slices.Sort(o.watchNamespaces)
 	o.watchNamespaces = slices.Compact(o.watchNamespaces)
-	o.memcachedImage = getenv("RELATED_IMAGE_MEMCACHED")
+	o.memcachedImage = getenv(memcachedImageVariable)
+	o.exporterImage = getenv(exporterImageVariable)
+	o.reloaderImage = getenv(reloaderImageVariable)
 	inCluster := getenv("KUBERNETES_SERVICE_HOST") != ""
 	return o, cmp.Or(o.validate(), o.validateMetrics(), o.validateLeaderElection(inCluster), o.validateManifestsDir())
 }
@@ -111,8 +136,14 @@ func (o *options) validate() error {
 	if o.concurrency < 1 || o.concurrency > 256 {
 		return fmt.Errorf("--max-concurrent-reconciles: %d is not between 1 and 256", o.concurrency)
 	}
-	if strings.ContainsAny(o.memcachedImage, " \t\n") {
-		return fmt.Errorf("RELATED_IMAGE_MEMCACHED: %q is not an image reference", o.memcachedImage)
+	for variable, image := range map[string]string{
+		memcachedImageVariable: o.memcachedImage,
+		exporterImageVariable:  o.exporterImage,
+		reloaderImageVariable:  o.reloaderImage,
+	} {
+		if strings.ContainsAny(image, " \t\n") {
+			return fmt.Errorf("%s: %q is not an image reference", variable, image)
+		}
 	}
 	return validateAddress("--health-probe-bind-address", o.healthProbeAddress)
 }

@@ -50,6 +50,9 @@ func TestDefaults(t *testing.T) {
 		"HTTP/2":            {o.enableHTTP2, false},
 		"probe address":     {o.healthProbeAddress, ":8081"},
 		"image":             {o.memcachedImage, ""},
+		"exporter's image":  {o.exporterImage, ""},
+		"reloader's image":  {o.reloaderImage, ""},
+		"privileged fields": {o.privilegedFields, false},
 		"version":           {o.version, false},
 		"development logs":  {o.zap.Development, false},
 	} {
@@ -90,10 +93,14 @@ func TestFlagsAndEnvironmentSetOptions(t *testing.T) {
 	t.Parallel()
 	templates := t.TempDir()
 	write(t, filepath.Join(templates, "components", "site", "kustomization.yaml"), "")
-	o := parsed(t, environment{"RELATED_IMAGE_MEMCACHED": "registry:5000/memcached@sha256:0a"},
+	o := parsed(t, environment{
+		"RELATED_IMAGE_MEMCACHED":          "registry:5000/memcached@sha256:0a",
+		"RELATED_IMAGE_MEMCACHED_EXPORTER": "registry:5000/exporter:1",
+		"RELATED_IMAGE_MEMCACHED_RELOADER": "registry:5000/reloader:1",
+	},
 		"--kubeconfig=admin.conf", "--manifests-dir", templates, "--max-concurrent-reconciles=256", "--leader-elect", "--leader-elect-namespace=ops",
 		"--metrics-bind-address=0", "--metrics-secure=false", "--enable-http2", "--health-probe-bind-address=127.0.0.1:0",
-		"--zap-devel", "--version")
+		"--allow-privileged-fields", "--zap-devel", "--version")
 	if !o.zap.Development {
 		t.Error("--zap-devel does not turn on development logs")
 	}
@@ -103,10 +110,25 @@ func TestFlagsAndEnvironmentSetOptions(t *testing.T) {
 		kubeconfig: "admin.conf", manifestsDir: templates, concurrency: 256, leaderElect: true, leaderElectionNS: "ops",
 		leaderElectionName: "memcached-operator.cache.example.com",
 		metricsAddress:     "0", metricsCertName: "tls.crt", metricsCertKey: "tls.key", enableHTTP2: true, healthProbeAddress: "127.0.0.1:0",
-		memcachedImage: "registry:5000/memcached@sha256:0a", version: true,
+		memcachedImage: "registry:5000/memcached@sha256:0a", exporterImage: "registry:5000/exporter:1", reloaderImage: "registry:5000/reloader:1",
+		privilegedFields: true, version: true,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the options are\n%+v, want\n%+v", got, want)
+	}
+}
+
+func TestPrivilegedFieldsFollowTheFlagElseTheEnvironment(t *testing.T) {
+	t.Parallel()
+	on := environment{"ALLOW_PRIVILEGED_FIELDS": "true"}
+	if !parsed(t, on).privilegedFields {
+		t.Error("the environment does not turn them on")
+	}
+	if parsed(t, on, "--allow-privileged-fields=false").privilegedFields {
+		t.Error("the flag does not turn off what the environment turns on")
+	}
+	if parsed(t, environment{}).privilegedFields {
+		t.Error("they are on by themselves")
 	}
 }
 
@@ -144,6 +166,15 @@ func TestRefusals(t *testing.T) {
 		},
 		"an image with a space": {
 			environment{"RELATED_IMAGE_MEMCACHED": "mem cached"}, nil, []string{`RELATED_IMAGE_MEMCACHED: "mem cached" is not an image reference`},
+		},
+		"privileged fields that are neither on nor off": {
+			environment{"ALLOW_PRIVILEGED_FIELDS": "guarded"}, nil, []string{`ALLOW_PRIVILEGED_FIELDS: "guarded" is neither true nor false`},
+		},
+		"an exporter's image with a space": {
+			environment{"RELATED_IMAGE_MEMCACHED_EXPORTER": "an image"}, nil, []string{`RELATED_IMAGE_MEMCACHED_EXPORTER: "an image" is not an image reference`},
+		},
+		"a reloader's image with a space": {
+			environment{"RELATED_IMAGE_MEMCACHED_RELOADER": "an image"}, nil, []string{`RELATED_IMAGE_MEMCACHED_RELOADER: "an image" is not an image reference`},
 		},
 		"a metrics address without a port":      {nil, []string{"--metrics-bind-address=localhost"}, []string{`--metrics-bind-address: "localhost" is neither [host]:port nor 0`}},
 		"a metrics address that is empty":       {nil, []string{"--metrics-bind-address="}, []string{`--metrics-bind-address: "" is neither [host]:port nor 0`}},
@@ -210,7 +241,7 @@ func TestHelpDescribesEveryFlag(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"watch-namespaces", "manifests-dir", "max-concurrent-reconciles", "leader-elect", "leader-elect-namespace",
+		"allow-privileged-fields", "watch-namespaces", "manifests-dir", "max-concurrent-reconciles", "leader-elect", "leader-elect-namespace",
 		"leader-elect-resource-name", "metrics-client-ca-file",
 		"metrics-bind-address", "metrics-secure", "metrics-cert-path", "metrics-cert-name", "metrics-cert-key",
 		"enable-http2", "health-probe-bind-address", "kubeconfig", "version", "zap-devel", "zap-log-level", "zap-encoder",

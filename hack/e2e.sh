@@ -3,7 +3,8 @@
 # it, on two real nodes that this script starts and stops (root; see node/README.md).
 #
 # On a cluster of yours it uses the image IMG, which its nodes must be able to pull, and
-# needs memcached:1.6.45, memcached:1.6.38 and busybox:1.35 there.
+# needs memcached:1.6.45, memcached:1.6.38, prom/memcached-exporter:v0.16.0,
+# prom/prometheus:v2.42.0 and busybox:1.35 there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/bin:$PWD/bin/kube:$PATH"

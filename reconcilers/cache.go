@@ -8,8 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,11 +24,11 @@ const (
 	podOwnerLabel = "memcached_cr"
 )
 
-// CacheOptions are the manager's cache options: the objects of kinds that carry our
-// label, memcached pods cut down to what the status needs, and Memcacheds, in
-// namespaces, or everywhere when there are none.
-func CacheOptions(scheme *runtime.Scheme, kinds []schema.GroupVersionKind, namespaces []string) (cache.Options, error) {
-	ours := labels.SelectorFromSet(labels.Set{render.ManagedByLabel: render.ManagedBy})
+// CacheOptions are the manager's cache options: Memcacheds, memcached pods cut down to
+// what the status needs, and of every other kind, also of one that comes to be watched
+// later, the objects that carry our label; in namespaces, or everywhere when there
+// are none.
+func CacheOptions(namespaces []string) (cache.Options, error) {
 	pods, err := labels.Parse(fmt.Sprintf("%s=%s,%s", podAppLabel, podApp, podOwnerLabel))
 	if err != nil {
 		return cache.Options{}, err
@@ -38,17 +36,12 @@ func CacheOptions(scheme *runtime.Scheme, kinds []schema.GroupVersionKind, names
 	options := cache.Options{
 		// An informer that starts by accident would hold a whole kind in memory.
 		ReaderFailOnMissingInformer: true,
+		DefaultLabelSelector:        labels.SelectorFromSet(labels.Set{render.ManagedByLabel: render.ManagedBy}),
+		DefaultTransform:            keepOurManagedFields,
 		ByObject: map[client.Object]cache.ByObject{
-			&cachev1alpha1.Memcached{}: {Transform: cache.TransformStripManagedFields()},
+			&cachev1alpha1.Memcached{}: {Label: labels.Everything(), Transform: cache.TransformStripManagedFields()},
 			&corev1.Pod{}:              {Label: pods, Transform: slimPod},
 		},
-	}
-	for _, kind := range kinds {
-		object, err := apply.NewObject(scheme, kind)
-		if err != nil {
-			return cache.Options{}, err
-		}
-		options.ByObject[object] = cache.ByObject{Label: ours, Transform: keepOurManagedFields}
 	}
 	for _, namespace := range namespaces {
 		if options.DefaultNamespaces == nil {

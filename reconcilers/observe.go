@@ -10,10 +10,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/status"
 )
 
@@ -23,6 +25,11 @@ type observation struct {
 	pruned []client.Object
 	// newlyStalled says that the status tells of a stop that it did not tell before.
 	newlyStalled bool
+}
+
+// leaveOut notes that object was rendered and not applied.
+func (o *observation) leaveOut(object *unstructured.Unstructured, absence preflight.Absence) {
+	o.LeftOut = append(o.LeftOut, status.LeftOut{Kind: object.GetKind(), Why: string(absence)})
 }
 
 // observe reads the Memcached of req and its pods. It returns nil when there is

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/reconcilers/status"
 )
@@ -46,6 +48,7 @@ type Reconciler struct {
 	applier     *apply.Applier
 	recent      *apply.Recent
 	kinds       []schema.GroupVersionKind
+	optional    *optional
 	events      events.EventRecorder
 	now         func() time.Time
 	recheck     time.Duration
@@ -59,20 +62,43 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil || observed == nil {
 		return ctrl.Result{}, err
 	}
+	if status.IsPaused(observed.Memcached) {
+		return r.report(ctx, observed)
+	}
 	desired, err := r.render(observed)
 	if err != nil {
 		observed.RenderErr = err
 		return r.report(ctx, observed)
 	}
-	observed.Results = r.applier.Apply(ctx, observed.Memcached, desired)
+	r.apply(ctx, observed, desired)
 	r.prune(ctx, observed, desired)
 	return r.report(ctx, observed)
 }
 
+// render returns the objects that should exist, less those of optional kinds that
+// cannot be used now.
 func (r *Reconciler) render(observed *observation) ([]*unstructured.Unstructured, error) {
 	start := time.Now()
 	defer func() { renderSeconds.Observe(time.Since(start).Seconds()) }()
-	return r.renderer.Render(observed.Memcached)
+	rendered, err := r.renderer.Render(observed.Memcached)
+	return slices.DeleteFunc(rendered, func(object *unstructured.Unstructured) bool {
+		absence := r.optional.absence(object.GroupVersionKind())
+		if absence != preflight.Present {
+			observed.leaveOut(object, absence)
+		}
+		return absence != preflight.Present
+	}), err
+}
+
+// apply makes desired so. An object whose kind turns out to be gone is left out.
+func (r *Reconciler) apply(ctx context.Context, observed *observation, desired []*unstructured.Unstructured) {
+	for _, result := range r.applier.Apply(ctx, observed.Memcached, desired) {
+		if result.Err != nil && r.optional.isGone(ctx, result.Object.GroupVersionKind(), result.Err) {
+			observed.leaveOut(result.Object, preflight.NotServed)
+			continue
+		}
+		observed.Results = append(observed.Results, result)
+	}
 }
 
 // prune deletes what is no longer rendered, once everything that is has been applied.
@@ -82,7 +108,7 @@ func (r *Reconciler) prune(ctx context.Context, observed *observation, desired [
 			return
 		}
 	}
-	observed.pruned, observed.PruneErr = r.applier.Prune(ctx, observed.Memcached, r.kinds, desired)
+	observed.pruned, observed.PruneErr = r.applier.Prune(ctx, observed.Memcached, slices.Concat(r.kinds, r.optional.usable()), desired)
 }
 
 // report tells what was done and what is: log, events, metrics and status.

@@ -105,6 +105,12 @@ func (r *Reconciler) tell(ctx context.Context, observed *observation, next cache
 		r.event(mc, corev1.EventTypeWarning, "ChangedByServer", "Apply",
 			"after an apply these fields still differ from the templates (is there a mutating policy or webhook?); they are left so: "+strings.Join(survived, ", "))
 	}
+	if note := observed.LeftOutNote(); note != "" {
+		ready := meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionReady)
+		if ready == nil || !strings.HasSuffix(ready.Message, note) {
+			r.event(mc, corev1.EventTypeWarning, "LeftOut", "LeaveOut", note)
+		}
+	}
 	last := meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionStalled)
 	now := meta.FindStatusCondition(next.Conditions, cachev1alpha1.ConditionStalled)
 	if now != nil && (last == nil || last.Message != now.Message) {

@@ -81,27 +81,39 @@ type edit map[string]string
 // by stop.
 func startOperator(t *testing.T, cfg *rest.Config, namespace string, edits edit) *operator {
 	t.Helper()
+	return setUp{edits: edits}.start(t, cfg, namespace)
+}
+
+// setUp is how an operator is started that is not like the others.
+type setUp struct {
+	edits     edit
+	defaults  render.Defaults
+	lookEvery time.Duration
+}
+
+func (s setUp) start(t *testing.T, cfg *rest.Config, namespace string) *operator {
+	t.Helper()
 	layers := []fs.FS{manifests.FS}
-	if len(edits) > 0 {
+	if len(s.edits) > 0 {
 		layer := fstest.MapFS{}
-		for name, content := range edits {
+		for name, content := range s.edits {
 			layer[name] = &fstest.MapFile{Data: []byte(content)}
 		}
 		layers = append(layers, layer)
 	}
 	tree, err := render.LoadTree(layers...)
 	fatal(t, err)
-	renderer, err := render.New(tree, render.Defaults{})
+	renderer, err := render.New(tree, s.defaults)
 	fatal(t, err)
 
 	o := &operator{requests: &requests{}}
 	cfg = rest.CopyConfig(cfg)
 	scheme := suite.Client.Scheme()
 	namespaces := []string{namespace}
-	kinds, types, err := preflight.Check(t.Context(), cfg, scheme, renderer, namespaces)
+	found, err := preflight.Check(t.Context(), cfg, scheme, renderer, namespaces)
 	fatal(t, err)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return o.count(next) })
-	cacheOptions, err := reconcilers.CacheOptions(scheme, kinds, namespaces)
+	cacheOptions, err := reconcilers.CacheOptions(namespaces)
 	fatal(t, err)
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:     scheme,
@@ -113,7 +125,7 @@ func startOperator(t *testing.T, cfg *rest.Config, namespace string, edits edit)
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	reconciler := reconcilers.New(mgr, reconcilers.Options{
-		Renderer: renderer, Kinds: kinds, Types: types, Concurrency: 8, Recheck: 200 * time.Millisecond,
+		Renderer: renderer, Found: found, Concurrency: 8, Recheck: 200 * time.Millisecond, LookEvery: s.lookEvery,
 	})
 	fatal(t, reconciler.SetUp(ctx, mgr))
 	done := make(chan error, 1)

@@ -5,6 +5,7 @@ package reconcilers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -20,12 +20,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
 )
 
@@ -36,28 +39,29 @@ const podIndex = "memcached"
 type Options struct {
 	// Renderer holds the templates.
 	Renderer *render.Renderer
-	// Kinds are the kinds to watch and to prune: those of the templates, and those
-	// that hold leftovers of earlier templates.
-	Kinds []schema.GroupVersionKind
-	// Types knows the schema of every one of Kinds.
-	Types managedfields.TypeConverter
+	// Found is what the API server was found to have.
+	Found *preflight.Findings
 	// Concurrency is how many Memcacheds are reconciled at once.
 	Concurrency int
 	// Recheck is how soon a name that somebody else holds is looked at again, at the
 	// earliest; at the latest after five times as long. The zero value means a minute.
 	Recheck time.Duration
+	// LookEvery is how often the API server is asked whether it serves optional kinds
+	// now, and whether it still does. The zero value means five minutes.
+	LookEvery time.Duration
 }
 
 // New returns a Reconciler that works through mgr, whose cache has the options that
-// CacheOptions gives for the same kinds.
+// CacheOptions gives.
 func New(mgr ctrl.Manager, options Options) *Reconciler {
 	recent := apply.NewRecent(mgr.GetScheme())
 	return &Reconciler{
 		client:      mgr.GetClient(),
 		renderer:    options.Renderer,
-		applier:     apply.New(mgr.GetClient(), mgr.GetAPIReader(), options.Types, recent),
+		applier:     apply.New(mgr.GetClient(), mgr.GetAPIReader(), options.Found.Types, recent),
 		recent:      recent,
-		kinds:       options.Kinds,
+		kinds:       options.Found.Kinds,
+		optional:    newOptional(options),
 		events:      mgr.GetEventRecorder(apply.FieldManager),
 		now:         time.Now,
 		recheck:     cmp.Or(options.Recheck, recheckAfter),
@@ -70,35 +74,108 @@ func (r *Reconciler) SetUp(ctx context.Context, mgr ctrl.Manager) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, podIndex, indexPod); err != nil {
 		return fmt.Errorf("indexing pods: %w", err)
 	}
-	b := ctrl.NewControllerManagedBy(mgr).
+	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("memcached").
 		For(&cachev1alpha1.Memcached{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(podOwner), builder.WithPredicates(podChanged)).
+		WatchesRawSource(source.Channel(r.optional.changed, handler.EnqueueRequestsFromMapFunc(r.everyMemcached))).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.concurrency,
 			// Caches and queue are filled before the lease is held, so that a new leader
 			// serves at once.
 			EnableWarmup: new(true),
-		})
+		}).
+		Build(r)
+	if err != nil {
+		return fmt.Errorf("setting up the controller: %w", err)
+	}
+	r.optional.watcher = &watcher{mgr: mgr, controller: c, recent: r.recent}
 	for _, kind := range r.kinds {
-		object, err := apply.NewObject(mgr.GetScheme(), kind)
-		if err != nil {
+		if err := r.optional.watcher.add(ctx, kind); err != nil {
 			return err
 		}
-		if err := mgr.GetFieldIndexer().IndexField(ctx, object, apply.OwnerIndex, apply.IndexOwner); err != nil {
-			return fmt.Errorf("indexing %s objects: %w", kind.Kind, err)
-		}
-		b = b.Watches(object, remembering{
-			EventHandler: handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &cachev1alpha1.Memcached{}, handler.OnlyControllerOwner()),
-			recent:       r.recent,
-		})
 	}
-	if err := b.Complete(r); err != nil {
-		return fmt.Errorf("setting up the controller: %w", err)
+	if _, err := r.optional.look(ctx); err != nil {
+		return err
+	}
+	if err := mgr.Add(r.optional); err != nil {
+		return fmt.Errorf("setting up the look for optional kinds: %w", err)
 	}
 	// A second manager in one process (as in tests) counts for itself.
 	_ = metrics.Registry.Register(memcacheds{mgr.GetClient()})
 	return nil
+}
+
+// syncTimeout is how long a kind that is watched from some time on may take until its
+// objects are in the cache.
+const syncTimeout = time.Minute
+
+// watcher begins and ends to watch kinds of children.
+type watcher struct {
+	mgr        ctrl.Manager
+	controller controller.Controller
+	recent     *apply.Recent
+	// live says that the caches have been started.
+	live bool
+}
+
+// add indexes and watches kind. Once it returns, the cache of a live manager has its
+// objects.
+func (w *watcher) add(ctx context.Context, kind schema.GroupVersionKind) error {
+	object, err := apply.NewObject(w.mgr.GetScheme(), kind)
+	if err != nil {
+		return err
+	}
+	if err := w.mgr.GetFieldIndexer().IndexField(ctx, object, apply.OwnerIndex, apply.IndexOwner); err != nil {
+		return fmt.Errorf("indexing %s objects: %w", kind.Kind, err)
+	}
+	if w.live {
+		if err := w.sync(ctx, object); err != nil {
+			return errors.Join(err, w.remove(ctx, kind))
+		}
+	}
+	err = w.controller.Watch(source.Kind(w.mgr.GetCache(), object, handler.EventHandler(remembering{
+		EventHandler: handler.EnqueueRequestForOwner(w.mgr.GetScheme(), w.mgr.GetRESTMapper(), &cachev1alpha1.Memcached{}, handler.OnlyControllerOwner()),
+		recent:       w.recent,
+	})))
+	if err != nil {
+		return fmt.Errorf("watching %s objects: %w", kind.Kind, err)
+	}
+	return nil
+}
+
+// sync waits until the cache holds the objects of object's kind.
+func (w *watcher) sync(ctx context.Context, object client.Object) error {
+	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
+	defer cancel()
+	if _, err := w.mgr.GetCache().GetInformer(ctx, object); err != nil {
+		return fmt.Errorf("listing %s objects: %w", object.GetObjectKind().GroupVersionKind().Kind, err)
+	}
+	return nil
+}
+
+// remove ends the watch of kind and empties the cache of it.
+func (w *watcher) remove(ctx context.Context, kind schema.GroupVersionKind) error {
+	object, err := apply.NewObject(w.mgr.GetScheme(), kind)
+	if err != nil {
+		return err
+	}
+	return w.mgr.GetCache().RemoveInformer(ctx, object)
+}
+
+// everyMemcached maps anything to all Memcacheds.
+func (r *Reconciler) everyMemcached(ctx context.Context, _ client.Object) []reconcile.Request {
+	list := &cachev1alpha1.MemcachedList{}
+	// Only read, never changed: no copy is needed.
+	if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "listing the Memcacheds")
+		return nil
+	}
+	var requests []reconcile.Request
+	for _, mc := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&mc)})
+	}
+	return requests
 }
 
 // indexPod is the function of podIndex.

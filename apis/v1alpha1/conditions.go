@@ -5,7 +5,8 @@ package v1alpha1
 // The condition types of a Memcached, in the meaning that kstatus gives them.
 const (
 	// ConditionReady is True when every object is as the templates say and all
-	// pods are up to date and ready. It is always present.
+	// pods are up to date and ready, and Unknown while the Memcached is paused. It is
+	// always present.
 	ConditionReady = "Ready"
 	// ConditionAvailable is True while enough pods answer for clients to be served.
 	ConditionAvailable = "Available"
@@ -32,6 +33,11 @@ const (
 	ReasonTooFewPodsReady = "TooFewPodsReady"
 	// ReasonRenderFailed says that the templates give no objects for this spec.
 	ReasonRenderFailed = "RenderFailed"
+	// ReasonPrivilegedField says that the spec has a field that the operator takes only
+	// with --allow-privileged-fields.
+	ReasonPrivilegedField = "PrivilegedField"
+	// ReasonPaused goes with Ready=Unknown: spec.paused is true.
+	ReasonPaused = "Paused"
 	// ReasonForeignObject says that an object of a needed name belongs to somebody else.
 	ReasonForeignObject = "ForeignObject"
 	// ReasonInvalidObject says that the API server refuses a rendered object as invalid.

@@ -154,13 +154,6 @@ func TestRefusesImages(t *testing.T) {
 }
 
 func TestRefusesPodMetadata(t *testing.T) {
-	entries := func(n int) string {
-		var b strings.Builder
-		for i := range n {
-			fmt.Fprintf(&b, "k%d: v, ", i)
-		}
-		return b.String()
-	}
 	label := func(entry, want string) refused {
 		return refused{body: "spec: {podMetadata: {labels: {" + entry + "}}}", want: []string{"spec.podMetadata.labels", want}}
 	}
@@ -191,4 +184,13 @@ func TestRefusesPodMetadata(t *testing.T) {
 			"spec.podMetadata.annotations.owner: Too long: may not be more than 4096 bytes"),
 		"33 annotations": annotation(entries(33), "Too many: 33: must have at most 32 items"),
 	})
+}
+
+// entries are the n entries of a map, in the form of YAML.
+func entries(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "k%d: v, ", i)
+	}
+	return b.String()
 }

@@ -12,12 +12,20 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
+
+// module is where the types are whose fields can carry markers.
+const module = "github.com/example/memcached-operator/"
 
 // clusterServiceVersion is what is checked of one.
 type clusterServiceVersion struct {
@@ -137,16 +145,44 @@ func described(crd apiextensionsv1.CustomResourceDefinition, owned []ownedCRD) [
 			problems = append(problems, fmt.Errorf("%s %s is served, and the ClusterServiceVersion does not own it: is it in PROJECT?", crd.Name, version.Name))
 			continue
 		}
-		schema := version.Schema.OpenAPIV3Schema
-		problems = append(problems, compare("spec", schema.Properties["spec"], owned[index].SpecDescriptors)...)
-		problems = append(problems, compare("status", schema.Properties["status"], owned[index].StatusDescriptors)...)
+		root := typeOf(schema.GroupVersionKind{Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.Kind})
+		parts := version.Schema.OpenAPIV3Schema.Properties
+		problems = append(problems, compare("spec", parts["spec"], fieldOf(root, "spec"), owned[index].SpecDescriptors)...)
+		problems = append(problems, compare("status", parts["status"], fieldOf(root, "status"), owned[index].StatusDescriptors)...)
 	}
 	return problems
 }
 
-func compare(part string, schema apiextensionsv1.JSONSchemaProps, descriptors []descriptor) []error {
+// typeOf is the Go type of a kind, or nil when this program does not know it.
+func typeOf(kind schema.GroupVersionKind) reflect.Type {
+	scheme := runtime.NewScheme()
+	if err := cachev1alpha1.AddToScheme(scheme); err != nil {
+		return nil
+	}
+	return scheme.AllKnownTypes()[kind]
+}
+
+// fieldOf is the type, without pointers, of the field of t that JSON calls name, or nil.
+func fieldOf(t reflect.Type, name string) reflect.Type {
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	for field := range t.Fields() {
+		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if tag != name {
+			continue
+		}
+		if field.Type.Kind() == reflect.Pointer {
+			return field.Type.Elem()
+		}
+		return field.Type
+	}
+	return nil
+}
+
+func compare(part string, schema apiextensionsv1.JSONSchemaProps, t reflect.Type, descriptors []descriptor) []error {
 	fields, paths := map[string]bool{}, map[string]bool{}
-	collect("", schema, fields)
+	collect("", schema, t, fields)
 	var problems []error
 	for _, d := range descriptors {
 		paths[d.Path] = true
@@ -162,12 +198,16 @@ func compare(part string, schema apiextensionsv1.JSONSchemaProps, descriptors []
 	return problems
 }
 
-// collect adds the paths of all fields of schema. What is inside of a list is the list's
-// to describe.
-func collect(prefix string, schema apiextensionsv1.JSONSchemaProps, fields map[string]bool) {
+// collect adds the paths of all fields of schema, which is t's. What is inside of a list
+// is the list's to describe. So is what is inside of a type of Kubernetes: its fields
+// carry no markers.
+func collect(prefix string, schema apiextensionsv1.JSONSchemaProps, t reflect.Type, fields map[string]bool) {
+	if t != nil && t.PkgPath() != "" && !strings.HasPrefix(t.PkgPath(), module) {
+		return
+	}
 	for name, property := range schema.Properties {
 		fields[prefix+name] = true
-		collect(prefix+name+".", property, fields)
+		collect(prefix+name+".", property, fieldOf(t, name), fields)
 	}
 }
 

@@ -3,10 +3,17 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
 const manifests = "../../bundle/manifests"
@@ -54,6 +61,14 @@ func TestRefusals(t *testing.T) {
 			edited(t, "path: podMetadata.labels\n", "path: podMetadata\n"), false,
 			[]string{"spec.podMetadata.labels has no descriptor"},
 		},
+		"a field within another type of ours without one": {
+			edited(t, "path: resources.limits\n", "path: resources\n"), false,
+			[]string{"spec.resources.limits has no descriptor"},
+		},
+		"a descriptor within a type of Kubernetes": {
+			edited(t, "path: affinity\n", "path: affinity.nodeAffinity\n"), false,
+			[]string{"spec.affinity.nodeAffinity has a descriptor and is no field", "spec.affinity has no descriptor"},
+		},
 		"a status field without one": {
 			edited(t, "path: nodes\n", "path: image\n"), false,
 			[]string{"status.nodes has no descriptor: give it a marker +operator-sdk:csv:customresourcedefinitions:type=status"},
@@ -82,6 +97,43 @@ func TestRefusals(t *testing.T) {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("the message does not say %q:\n%v", want, err)
 				}
+			}
+		})
+	}
+}
+
+func TestFieldsThatNeedADescriptor(t *testing.T) {
+	t.Parallel()
+	type properties = map[string]apiextensionsv1.JSONSchemaProps
+	object := func(p properties) apiextensionsv1.JSONSchemaProps {
+		return apiextensionsv1.JSONSchemaProps{Properties: p}
+	}
+	items := object(properties{"key": {}})
+	spec := object(properties{
+		"memory":      {},
+		"affinity":    object(properties{"nodeAffinity": object(properties{"x": {}})}),
+		"resources":   object(properties{"limits": {}}),
+		"tolerations": {Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &items}},
+	})
+	for sentence, test := range map[string]struct {
+		of   reflect.Type
+		want []string
+	}{
+		"all of ours, none below a type of Kubernetes or a list": {
+			reflect.TypeFor[cachev1alpha1.MemcachedSpec](),
+			[]string{"affinity", "memory", "resources", "resources.limits", "tolerations"},
+		},
+		"all, of a type that is not known": {
+			nil,
+			[]string{"affinity", "affinity.nodeAffinity", "affinity.nodeAffinity.x", "memory", "resources", "resources.limits", "tolerations"},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			fields := map[string]bool{}
+			collect("", spec, test.of, fields)
+			if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})
 	}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command chart copies into the Helm chart what it shares with config/: the
-// CustomResourceDefinitions, and the rules of the roles. The chart's templates read
-// them from its directory files/, so that neither is written twice.
+// CustomResourceDefinitions, the policy for privileged fields, and the rules of the
+// roles. The chart's templates read them from its directory files/, so that nothing is
+// written twice.
 package main
 
 import (
@@ -17,9 +18,10 @@ import (
 )
 
 const (
-	crds  = "config/crd/bases"
-	roles = "config/rbac"
-	files = "charts/memcached-operator/files"
+	crds     = "config/crd/bases"
+	policies = "config/admission/policy"
+	roles    = "config/rbac"
+	files    = "charts/memcached-operator/files"
 )
 
 func main() {
@@ -32,6 +34,9 @@ func main() {
 func run() error {
 	unchanged := func(content []byte) ([]byte, error) { return content, nil }
 	if err := copyFiles(crds, "*.yaml", filepath.Join(files, "crds"), unchanged); err != nil {
+		return err
+	}
+	if err := copyFiles(policies, "privileged_fields*.yaml", filepath.Join(files, "admission"), unchanged); err != nil {
 		return err
 	}
 	return copyFiles(roles, "*role.yaml", filepath.Join(files, "rbac"), rules)

@@ -2,12 +2,14 @@
 # images.sh: make the images that pods of the cluster may ask for, as archives in
 # NODE_CACHE/images, each once. They are stand-ins under public names, so that the same
 # tests run where the real ones can be pulled: Go programs built from source, busybox, and
-# memcached of Debian's packages with its libraries.
+# memcached and Prometheus of Debian's packages with their libraries.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
+. "$here/debian.sh"
 need_root
 "$here/packages.sh" --check
 images=$cache/images
+state=$cache/apt
 work=$cache/work
 mkdir -p "$images"
 exec 9> "$cache/lock"
@@ -51,56 +53,27 @@ go_program() {
   image "$1" 'USER 65534' "ENTRYPOINT [\"/bin/$2\"]"
 }
 
-# apt_of SUITE: let apt-get see that suite of Debian, in a state of its own.
-apt_of() {
-  local state=$cache/apt/$1 codename mirror
-  codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
-  mkdir -p "$state"/{lists,archives}/partial
-  mirror=$(APT_CONFIG='' apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Release: $codename" | head -n 1)
-  [ -n "$mirror" ] || fail "apt names no source of $codename to find Debian's mirror by"
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $1 main" > "$state/sources.list"
-  cat > "$state/apt.conf" <<-END
-	Dir::State::lists "$state/lists";
-	Dir::State::status "/dev/null";
-	Dir::Cache "$state";
-	Dir::Etc::sourcelist "$state/sources.list";
-	Dir::Etc::sourceparts "-";
-	APT::Sandbox::User "root";
-	END
-  export APT_CONFIG=$state/apt.conf
-  apt-get -qq update
-}
-
-# newer VERSION THAN: VERSION is THAN, or later.
-newer() { [ "$(printf '%s\n' "$@" | sort --version-sort | head -n 1)" = "$2" ]; }
-
-# memcached VERSION SUITE…: the image of that version, from the first suite that has it or,
-# since Debian moves on, a later one, which takes its place in tests.
+# memcached VERSION "SUITE…": the image of that version, from the first suite that has it.
 memcached() {
-  local name=memcached:$1 suite has found=() libraries
+  local name=memcached:$1 has
   root "$name" || return 0
-  for suite in "${@:2}"; do
-    apt_of "$suite"
-    has=$(apt-cache show memcached | sed -n 's/^Version: \([^-]*\).*/\1/p' | head -n 1)
-    found+=("$suite $has")
-    ! newer "${has:-0}" "$1" || break
-  done
-  newer "${has:-0}" "$1" || fail "no suite of Debian has memcached $1 or later (${found[*]})"
-  [ "$has" = "$1" ] || echo "images: Debian's memcached is $has by now: it stands in for $1"
-
-  # The libraries, and theirs; not perl and adduser, which only the package's scripts need.
-  libraries=$(apt-cache depends --important memcached | sed -n 's/^ *\(Pre\)\?Depends: \(lib.*\)/\2/p')
-  libraries=$(apt-cache depends --important --recurse $libraries | grep -E '^z?lib')
-  mkdir -p debs usr/{bin,lib,lib64,sbin}
-  ln -s usr/{bin,lib,lib64,sbin} .
-  (cd debs && apt-get -qq download memcached $libraries)
-  local deb
-  for deb in debs/*.deb; do dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink; done
-  rm -rf debs usr/share var usr/lib/systemd usr/lib/*/gconv etc/init.d etc/default
+  unpack_memcached "$@"
   busybox_into usr/bin # the official images have sh and kill, too
   printf '%s\n' root:x:0:0:root:/:/bin/sh memcache:x:11211:11211::/:/bin/sh > etc/passwd
   [ "$(chroot . /usr/bin/memcached --version)" = "memcached $has" ] || fail "memcached does not say that it is $has"
   image "$name" 'USER 11211' 'ENTRYPOINT ["/usr/bin/memcached"]'
+}
+
+# prometheus VERSION SUITE: the image of that version, as the suite has it.
+prometheus() {
+  local name=prom/prometheus:v$1 has
+  root "$name" || return 0
+  apt_of "$2"
+  unpack_packages prometheus
+  rm -rf usr/share var etc usr/lib/systemd usr/lib/*/gconv
+  has=$(chroot . /bin/prometheus --version)
+  [[ $has = "prometheus, version $1"* ]] || fail "Debian's Prometheus is not $1: $has"
+  image "$name" 'USER 65534' 'ENTRYPOINT ["/bin/prometheus"]'
 }
 
 # What every pod has: it holds the namespaces and reaps what is left to it.
@@ -118,5 +91,6 @@ if root busybox:1.35; then
 fi
 go_program "coredns/coredns:$(version coredns)" coredns
 go_program "prom/memcached-exporter:v$(version memcached_exporter)" memcached_exporter
-memcached 1.6.45 forky sid
+memcached "${templates_memcached[@]}"
 memcached 1.6.38 trixie
+prometheus 2.42.0 bookworm

@@ -139,7 +139,7 @@ func prepare(ctx context.Context) error {
 }
 
 func startCache(ctx context.Context) error {
-	options, err := reconcilers.CacheOptions(env.scheme, kinds, nil)
+	options, err := reconcilers.CacheOptions(nil)
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,11 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
+	"sync"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -14,48 +17,90 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// types knows the schema of every kind to apply: client-go's for the kinds of its
-// scheme, the server's own for the others.
-type types struct {
+// Types knows the schema of every kind to apply: client-go's for the kinds of its
+// scheme, the server's own for the others. It is safe for use by many goroutines.
+type Types struct {
 	builtin managedfields.TypeConverter
-	served  map[schema.GroupVersion]managedfields.TypeConverter
 	scheme  *runtime.Scheme
+	server  openapi.Client
+
+	mu     sync.RWMutex
+	served map[schema.GroupVersion]managedfields.TypeConverter
 }
 
 // NewTypes returns a converter for kinds. Schemas that client-go lacks (those of
 // custom resources) are read from the server, one request for each group and version.
-func NewTypes(scheme *runtime.Scheme, server openapi.Client, kinds []schema.GroupVersionKind) (managedfields.TypeConverter, error) {
-	t := &types{
+func NewTypes(scheme *runtime.Scheme, server openapi.Client, kinds []schema.GroupVersionKind) (*Types, error) {
+	t := &Types{
 		builtin: applyconfigurations.NewTypeConverter(scheme),
-		served:  map[schema.GroupVersion]managedfields.TypeConverter{},
 		scheme:  scheme,
+		server:  server,
+		served:  map[schema.GroupVersion]managedfields.TypeConverter{},
 	}
 	for _, kind := range kinds {
 		version := kind.GroupVersion()
-		if _, known := t.served[version]; known || scheme.Recognizes(kind) {
+		if t.of(version) != nil || scheme.Recognizes(kind) {
 			continue
 		}
-		document, err := openapi3.NewRoot(server).GVSpec(version)
-		if err != nil {
-			return nil, fmt.Errorf("reading the schema of %s from the server: %w", version, err)
-		}
-		if t.served[version], err = managedfields.NewTypeConverter(document.Components.Schemas, false); err != nil {
-			return nil, fmt.Errorf("reading the schema of %s: %w", version, err)
+		if err := t.read(version); err != nil {
+			return nil, err
 		}
 	}
 	return t, nil
 }
 
+// Learn reads the schema of kind from the server, anew where one is known. It tells
+// whether the server has published it: that is a moment after the server begins to
+// serve the kind.
+func (t *Types) Learn(kind schema.GroupVersionKind) (published bool, err error) {
+	if t.scheme.Recognizes(kind) {
+		return true, nil
+	}
+	var missing *openapi3.GroupVersionNotFoundError
+	if err := t.read(kind.GroupVersion()); errors.As(err, &missing) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	empty := &unstructured.Unstructured{}
+	empty.SetGroupVersionKind(kind)
+	// Every schema lets this pass: an error says that there is none.
+	_, err = t.of(kind.GroupVersion()).ObjectToTyped(empty)
+	return err == nil, nil
+}
+
+func (t *Types) read(version schema.GroupVersion) error {
+	document, err := openapi3.NewRoot(t.server).GVSpec(version)
+	if err != nil {
+		return fmt.Errorf("reading the schema of %s from the server: %w", version, err)
+	}
+	converter, err := managedfields.NewTypeConverter(document.Components.Schemas, false)
+	if err != nil {
+		return fmt.Errorf("reading the schema of %s: %w", version, err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.served[version] = converter
+	return nil
+}
+
+// of is the converter of version that was read from the server; nil when none was.
+func (t *Types) of(version schema.GroupVersion) managedfields.TypeConverter {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.served[version]
+}
+
 // ObjectToTyped implements managedfields.TypeConverter.
-func (t *types) ObjectToTyped(object runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
+func (t *Types) ObjectToTyped(object runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	kind := object.GetObjectKind().GroupVersionKind()
-	if served, ok := t.served[kind.GroupVersion()]; ok && !t.scheme.Recognizes(kind) {
+	if served := t.of(kind.GroupVersion()); served != nil && !t.scheme.Recognizes(kind) {
 		return served.ObjectToTyped(object, options...)
 	}
 	return t.builtin.ObjectToTyped(object, options...)
 }
 
 // TypedToObject implements managedfields.TypeConverter.
-func (t *types) TypedToObject(value *typed.TypedValue) (runtime.Object, error) {
+func (t *Types) TypedToObject(value *typed.TypedValue) (runtime.Object, error) {
 	return t.builtin.TypedToObject(value)
 }

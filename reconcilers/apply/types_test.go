@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
@@ -54,6 +55,47 @@ func TestSchemasAreReadFromTheServerOnlyWhereClientGoLacksThem(t *testing.T) {
 			sent.mustBe(t, "reading", test.want...)
 		})
 	}
+}
+
+func TestAKindIsLearntOnceItsSchemaIsPublished(t *testing.T) {
+	t.Parallel()
+	sent := &requests{}
+	server, err := discovery.NewDiscoveryClientForConfig(sent.watch(env.operator))
+	must(t, err)
+	types, err := apply.NewTypes(env.scheme, server.OpenAPIV3(), nil)
+	must(t, err)
+	for _, test := range []struct {
+		kind schema.GroupVersionKind
+		want bool
+	}{
+		{schema.GroupVersionKind{Version: "v1", Kind: "Service"}, true},
+		{schema.GroupVersionKind{Group: "none.example.com", Version: "v1", Kind: "Nothing"}, false},
+		{schema.GroupVersionKind{Group: "test.example.com", Version: "v1", Kind: "WidgetSet"}, false},
+		{widgetKind, true},
+	} {
+		if published, err := types.Learn(test.kind); published != test.want || err != nil {
+			t.Errorf("%s: published is %t (%v)", test.kind, published, err)
+		}
+	}
+	const index, group = "get /openapi/v3", "get /openapi/v3/apis/test.example.com/v1"
+	sent.mustBe(t, "learning", index, index, group, index, group)
+	_, err = types.ObjectToTyped(parse(t, `{apiVersion: test.example.com/v1, kind: Widget, spec: {size: a}}`))
+	if err == nil || !strings.Contains(err.Error(), ".spec.size: expected numeric") {
+		t.Errorf("what was learnt is not used: %v", err)
+	}
+	unreachable, err := apply.NewTypes(env.scheme, nobody(t).OpenAPIV3(), nil)
+	must(t, err)
+	if _, err := unreachable.Learn(widgetKind); err == nil {
+		t.Error("a server that does not answer is no error")
+	}
+}
+
+// nobody is a server that does not answer.
+func nobody(t *testing.T) *discovery.DiscoveryClient {
+	t.Helper()
+	client, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://127.0.0.1:1"})
+	must(t, err)
+	return client
 }
 
 func TestTheFieldsOfEveryKindAreChecked(t *testing.T) {

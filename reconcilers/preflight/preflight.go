@@ -72,21 +72,12 @@ func Permitted(ctx context.Context, reviews authorizationclient.SelfSubjectAcces
 	for _, resource := range resources {
 		needs = append(needs, need{resource.Group, resource.Resource, "", Verbs})
 	}
-	if len(namespaces) == 0 {
-		namespaces = []string{""}
+	missing, err := missing(ctx, reviews, needs, namespaces)
+	if err != nil {
+		return err
 	}
-	var missing []string
-	for _, namespace := range namespaces {
-		rules, err := missingRules(ctx, reviews, needs, namespace)
-		if err != nil {
-			return err
-		}
-		if len(rules) > 0 {
-			missing = append(missing, explain(rules, namespace))
-		}
-	}
-	if len(missing) > 0 {
-		return errors.New(strings.Join(missing, "\n"))
+	if missing != "" {
+		return errors.New(missing)
 	}
 	return nil
 }
@@ -94,6 +85,24 @@ func Permitted(ctx context.Context, reviews authorizationclient.SelfSubjectAcces
 type need struct {
 	group, resource, subresource string
 	verbs                        []string
+}
+
+// missing says which RBAC rules to add where for needs; it is empty when there are none.
+func missing(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, needs []need, namespaces []string) (string, error) {
+	if len(namespaces) == 0 {
+		namespaces = []string{""}
+	}
+	var missing []string
+	for _, namespace := range namespaces {
+		rules, err := missingRules(ctx, reviews, needs, namespace)
+		if err != nil {
+			return "", err
+		}
+		if len(rules) > 0 {
+			missing = append(missing, explain(rules, namespace))
+		}
+	}
+	return strings.Join(missing, "\n"), nil
 }
 
 func missingRules(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, needs []need, namespace string) ([]rbacv1.PolicyRule, error) {

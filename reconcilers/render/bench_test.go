@@ -19,7 +19,7 @@ func BenchmarkRender(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, err := New(tree, Defaults{})
+	r, err := New(tree, Defaults{AllowPrivilegedFields: true})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -78,5 +78,12 @@ func everyField(tb testing.TB, tree Tree) *cachev1alpha1.Memcached {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	// A server would refuse both at once.
+	mc.Spec.Auth = nil
+	mc.Spec.PodDisruptionBudget.Disabled = nil
+	mc.Spec.Patches = []cachev1alpha1.Patch{{
+		Target: cachev1alpha1.PatchTarget{Kind: "Deployment"},
+		Patch:  "spec: {template: {spec: {containers: [{name: logger, image: 'busybox:1.35'}]}}}",
+	}}
 	return mc
 }

@@ -46,6 +46,22 @@ func (r *Renderer) check() ([]schema.GroupVersionKind, error) {
 				componentsDir, name, name, memcachedFile, name, valuesFile)
 		}
 	}
+	kinds, err := r.trySets(all, mc, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.tree.checkTargets(r.kustomizations); err != nil {
+		return nil, err
+	}
+	return slices.SortedFunc(maps.Keys(kinds), func(a, b schema.GroupVersionKind) int {
+		return strings.Compare(a.String(), b.String())
+	}), nil
+}
+
+// trySets tries the base alone, with each of the components called all and with all
+// of them, and notes what comes out of them together: the kinds, which of them are
+// optional, and the main objects.
+func (r *Renderer) trySets(all []string, mc *cachev1alpha1.Memcached, in input) (map[schema.GroupVersionKind]bool, error) {
 	sets := [][]string{nil}
 	for _, name := range all {
 		sets = append(sets, withParents(name, all))
@@ -77,12 +93,7 @@ func (r *Renderer) check() ([]schema.GroupVersionKind, error) {
 	for _, p := range tried {
 		r.mains.add(p.templates)
 	}
-	if err := r.tree.checkTargets(r.kustomizations); err != nil {
-		return nil, err
-	}
-	return slices.SortedFunc(maps.Keys(kinds), func(a, b schema.GroupVersionKind) int {
-		return strings.Compare(a.String(), b.String())
-	}), nil
+	return kinds, nil
 }
 
 // example is the Memcached and the Values that the tree holds to be tried with.

@@ -195,11 +195,5 @@ func set(object map[string]any, path []any, from, to string) {
 	if lookup(object, path) != from {
 		return
 	}
-	last := path[len(path)-1]
-	switch parent := lookup(object, path[:len(path)-1]).(type) {
-	case map[string]any:
-		parent[last.(string)] = to
-	case []any:
-		parent[last.(int)] = to
-	}
+	setAt(object, path, to)
 }

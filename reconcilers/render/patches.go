@@ -38,12 +38,16 @@ func (c checker) patchSelected(objects []*unstructured.Unstructured, patch cache
 	if err != nil {
 		return err
 	}
-	selected := false
+	selected, group := false, ""
 	for _, object := range objects {
 		if !selects(patch.Target, object) {
 			continue
 		}
-		selected = true
+		// Who may set the patch was asked for one group.
+		if selected && group != object.GroupVersionKind().Group {
+			return fmt.Errorf("its target has a kind of two groups, %q and %q: set target.group", group, object.GroupVersionKind().Group)
+		}
+		selected, group = true, object.GroupVersionKind().Group
 		if err := c.patchOne(object, parsed); err != nil {
 			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 		}
@@ -139,6 +143,7 @@ func (c checker) patchOne(object *unstructured.Unstructured, patch parsedPatch) 
 	if err := c.check(&unstructured.Unstructured{Object: results[0]}); err != nil {
 		return err
 	}
+	mirrorServiceAccount(results[0])
 	object.Object = results[0]
 	return nil
 }

@@ -22,6 +22,8 @@ type plan struct {
 	templates    []*kyaml.RNode
 	replacements []located
 	naming       naming
+	// slots are nil where the replacements have to be run.
+	slots *slots
 	// whole says that filling in is not the same as a whole build here, so that
 	// every input gets a whole build.
 	whole bool
@@ -102,7 +104,12 @@ func (p *plan) prove(in input) error {
 	if err != nil {
 		return err
 	}
-	p.whole = depends || !p.agrees(in) || !p.agrees(in.perturbed())
+	proved := func() bool { return p.agrees(in) && p.agrees(in.perturbed()) }
+	p.slots = newSlots(p, in)
+	if p.slots != nil && !proved() {
+		p.slots = nil
+	}
+	p.whole = depends || p.slots == nil && !proved()
 	return nil
 }
 
@@ -157,8 +164,18 @@ func (t Tree) withoutReplacements() (Tree, error) {
 	return held, nil
 }
 
-// fill copies the templates and runs the replacements with in.
-func (p *plan) fill(in input) (objects []map[string]any, err error) {
+// fill fills the slots in with in, or else runs the replacements.
+func (p *plan) fill(in input) ([]map[string]any, error) {
+	if p.slots != nil {
+		if objects, ok := p.slots.fill(in); ok {
+			return objects, nil
+		}
+	}
+	return p.replace(in)
+}
+
+// replace copies the templates and runs the replacements with in.
+func (p *plan) replace(in input) (objects []map[string]any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("kustomize panicked: %v", r)

@@ -171,6 +171,7 @@ func (p *plan) finish(objects []map[string]any, mc *cachev1alpha1.Memcached) ([]
 			metadata["labels"] = labels
 		}
 		labels[ManagedByLabel] = ManagedBy
+		mirrorServiceAccount(object)
 		result = append(result, u)
 	}
 	slices.SortStableFunc(result, inApplyOrder)

@@ -206,3 +206,13 @@ func lasted(conditions ...metav1.Condition) given {
 }
 
 func words(n int) string { return strings.Repeat("äöü ", n) }
+
+const pausedText = "spec.paused is true: nothing is applied, changed back or pruned, and a change of the spec waits, until it is false or removed"
+
+func isToPause(is bool) given {
+	return func(o *Observation) { o.Memcached.Spec.Paused = &is }
+}
+
+func leftOut(kind, why string) given {
+	return func(o *Observation) { o.LeftOut = append(o.LeftOut, LeftOut{Kind: kind, Why: why}) }
+}

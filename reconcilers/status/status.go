@@ -4,7 +4,9 @@ package status
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -28,6 +30,9 @@ type Observation struct {
 	RenderErr error
 	// Results are what became of each rendered object.
 	Results []apply.Result
+	// LeftOut are the rendered objects that were not applied because their kind is
+	// one that the operator can do without and has to.
+	LeftOut []LeftOut
 	// PruneErr is set when an object that is no longer rendered could not be deleted.
 	PruneErr error
 	// Deployment is the live Deployment of the Memcached; nil when there is none, or
@@ -37,6 +42,35 @@ type Observation struct {
 	Pods []corev1.Pod
 	// Now is the time for conditions that change.
 	Now time.Time
+}
+
+// LeftOut is an object that was left out.
+type LeftOut struct {
+	Kind string
+	// Why are words that follow "since".
+	Why string
+}
+
+// LeftOutNote says which kinds of objects are left out, and why; it is empty when
+// there are none. The message of the verdict ends with it.
+func (o Observation) LeftOutNote() string {
+	kinds := map[string][]string{}
+	for _, object := range o.LeftOut {
+		if !slices.Contains(kinds[object.Why], object.Kind) {
+			kinds[object.Why] = append(kinds[object.Why], object.Kind)
+		}
+	}
+	var notes []string
+	for _, why := range slices.Sorted(maps.Keys(kinds)) {
+		slices.Sort(kinds[why])
+		notes = append(notes, fmt.Sprintf("left out, since %s: %s", why, strings.Join(kinds[why], ", ")))
+	}
+	return strings.Join(notes, "; ")
+}
+
+// IsPaused tells whether mc asks to be left as it is.
+func IsPaused(mc *cachev1alpha1.Memcached) bool {
+	return ptr.Deref(mc.Spec.Paused, false)
 }
 
 // Compute returns the status that follows from o. It equals the last one when
@@ -80,12 +114,13 @@ func nodes(pods []corev1.Pod) []string {
 
 // conditions words the verdict. The times of those that stay as they are stay too.
 func conditions(o Observation, v verdict) []metav1.Condition {
-	wanted := []metav1.Condition{
-		condition(cachev1alpha1.ConditionReady, v.outcome == ready, v.reason, v.message),
-		available(o),
+	isReady := condition(cachev1alpha1.ConditionReady, v.outcome == ready, v.reason, v.message)
+	if v.outcome == paused {
+		isReady.Status = metav1.ConditionUnknown
 	}
+	wanted := []metav1.Condition{isReady, available(o)}
 	switch v.outcome {
-	case ready: // Neither of the two is present.
+	case ready, paused: // Neither of the two is present.
 	case reconciling:
 		wanted = append(wanted, condition(cachev1alpha1.ConditionReconciling, true, v.reason, v.message))
 	case stalled:

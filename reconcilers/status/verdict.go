@@ -15,6 +15,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/render"
 )
 
 type outcome int
@@ -23,6 +24,8 @@ const (
 	ready outcome = iota
 	reconciling
 	stalled
+	// paused: nobody says whether it is ready, since nothing is compared.
+	paused
 )
 
 // verdict is the state in one sentence.
@@ -36,9 +39,19 @@ type verdict struct {
 // `kubectl get` prints it on a line.
 const maxMessage = 1024
 
-// judge returns the first verdict that a check has, in this order.
+// judge returns the verdict, and what had to be left out behind it, unclipped.
 func judge(o Observation) verdict {
+	v := firstVerdict(o)
+	if note := o.LeftOutNote(); note != "" {
+		v.message += "; " + note
+	}
+	return v
+}
+
+// firstVerdict returns the first verdict that a check has, in this order.
+func firstVerdict(o Observation) verdict {
 	checks := []func(Observation) *verdict{
+		isPaused,          // nothing is done: nothing else is judged
 		renderFailed,      // no objects: nothing else can be said
 		objectsRefused,    // somebody has to act
 		objectsFailed,     // a write failed and is tried again
@@ -77,11 +90,23 @@ func (v verdict) wellFormed() verdict {
 	return v
 }
 
+func isPaused(o Observation) *verdict {
+	if !IsPaused(o.Memcached) {
+		return nil
+	}
+	return &verdict{paused, cachev1alpha1.ReasonPaused,
+		"spec.paused is true: nothing is applied, changed back or pruned, and a change of the spec waits, until it is false or removed"}
+}
+
 func renderFailed(o Observation) *verdict {
 	if o.RenderErr == nil {
 		return nil
 	}
-	return &verdict{stalled, cachev1alpha1.ReasonRenderFailed, o.RenderErr.Error()}
+	reason := cachev1alpha1.ReasonRenderFailed
+	if _, ok := errors.AsType[*render.PrivilegedFieldError](o.RenderErr); ok {
+		reason = cachev1alpha1.ReasonPrivilegedField
+	}
+	return &verdict{stalled, reason, o.RenderErr.Error()}
 }
 
 func objectsRefused(o Observation) *verdict {

@@ -4,6 +4,8 @@ package status
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +14,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/render"
 )
 
 // row is one line of a table: of what is given follows one verdict.
@@ -54,8 +57,12 @@ func outcomeOf(t *testing.T, status cachev1alpha1.MemcachedStatus) outcome {
 		t.Fatalf("Ready and Available have to be present always: %v", status.Conditions)
 	}
 	found := []outcome{}
-	if isReady.Status == metav1.ConditionTrue {
+	switch isReady.Status {
+	case metav1.ConditionTrue:
 		found = append(found, ready)
+	case metav1.ConditionUnknown:
+		found = append(found, paused)
+	case metav1.ConditionFalse: // One of the others says why.
 	}
 	for kind, outcome := range map[string]outcome{cachev1alpha1.ConditionReconciling: reconciling, cachev1alpha1.ConditionStalled: stalled} {
 		c := meta.FindStatusCondition(status.Conditions, kind)
@@ -82,6 +89,41 @@ var verdicts = map[string]row{
 	},
 	"a template that gives no objects stalls": {
 		renderError("base/deployment.yaml: replicas: no such field"), stalled, "RenderFailed", "base/deployment.yaml: replicas: no such field", true,
+	},
+	"a field that needs the right stalls with a reason of its own": {
+		func(o *Observation) {
+			o.RenderErr = fmt.Errorf("rendering: %w", &render.PrivilegedFieldError{Field: "spec.patches"})
+		},
+		stalled, "PrivilegedField", "rendering: " + (&render.PrivilegedFieldError{Field: "spec.patches"}).Error(), true,
+	},
+	"a paused Memcached is neither ready nor not": {
+		isToPause(true), paused, "Paused", pausedText, true,
+	},
+	"nothing else is said of a paused Memcached": {
+		all(isToPause(true), foreign("Service"), counted(3, 1, 1, 1)), paused, "Paused", pausedText, true,
+	},
+	"paused: false pauses nothing": {
+		isToPause(false), ready, "Ready", "all pods are up to date and ready", true,
+	},
+	"what is left out is said, and no reason not to be ready": {
+		leftOut("ServiceMonitor", "it is not served"), ready, "Ready",
+		"all pods are up to date and ready; left out, since it is not served: ServiceMonitor", true,
+	},
+	"a kind that is left out is named once, sorted": {
+		all(leftOut("ServiceMonitor", "it is not served"), leftOut("PrometheusRule", "it is not served"), leftOut("ServiceMonitor", "it is not served")),
+		ready, "Ready", "all pods are up to date and ready; left out, since it is not served: PrometheusRule, ServiceMonitor", true,
+	},
+	"each why is said": {
+		all(leftOut("ServiceMonitor", "b"), leftOut("PrometheusRule", "a")), ready, "Ready",
+		"all pods are up to date and ready; left out, since a: PrometheusRule; left out, since b: ServiceMonitor", true,
+	},
+	"what is left out is said of a Memcached that is not ready too": {
+		all(failing("Service", "the server is busy"), leftOut("ServiceMonitor", "it is not served")), reconciling, "ApplyFailed",
+		"the server is busy; left out, since it is not served: ServiceMonitor", true,
+	},
+	"what is left out is said behind a message that is too long": {
+		all(failing("Service", strings.Repeat("x", 2000)), leftOut("ServiceMonitor", "it is not served")), reconciling, "ApplyFailed",
+		strings.Repeat("x", maxMessage-len("…")) + "…; left out, since it is not served: ServiceMonitor", true,
 	},
 	"somebody else's object stalls and is named": {
 		foreign("Service"), stalled, "ForeignObject", foreignText("Service"), true,

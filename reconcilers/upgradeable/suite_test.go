@@ -132,9 +132,9 @@ func (g given) start(t *testing.T) *operator {
 	renderer, err := render.New(tree, render.Defaults{})
 	fatal(t, err)
 	scheme := g.Client.Scheme()
-	kinds, types, err := preflight.Check(t.Context(), cfg, scheme, renderer, []string{g.namespace})
+	found, err := preflight.Check(t.Context(), cfg, scheme, renderer, []string{g.namespace})
 	fatal(t, err)
-	cacheOptions, err := reconcilers.CacheOptions(scheme, kinds, []string{g.namespace})
+	cacheOptions, err := reconcilers.CacheOptions([]string{g.namespace})
 	fatal(t, err)
 	cfg.Wrap(o.count)
 	options := ctrl.Options{
@@ -152,7 +152,7 @@ func (g given) start(t *testing.T) *operator {
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	reconciler := reconcilers.New(mgr, reconcilers.Options{Renderer: renderer, Kinds: kinds, Types: types, Concurrency: 2})
+	reconciler := reconcilers.New(mgr, reconcilers.Options{Renderer: renderer, Found: found, Concurrency: 2})
 	if g.reconciles {
 		fatal(t, reconciler.SetUp(ctx, mgr))
 	}

@@ -96,9 +96,9 @@ func (b *bench) manager(tb *testing.B, cfg *rest.Config, namespace string) (mgr 
 	if namespace != "" {
 		namespaces = append(namespaces, namespace)
 	}
-	kinds, types, err := preflight.Check(tb.Context(), b.Config, b.Client.Scheme(), b.renderer, namespaces)
+	found, err := preflight.Check(tb.Context(), b.Config, b.Client.Scheme(), b.renderer, namespaces)
 	fatal(tb, err)
-	cacheOptions, err := reconcilers.CacheOptions(b.Client.Scheme(), kinds, namespaces)
+	cacheOptions, err := reconcilers.CacheOptions(namespaces)
 	fatal(tb, err)
 	mgr, err = ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:     b.Client.Scheme(),
@@ -109,7 +109,7 @@ func (b *bench) manager(tb *testing.B, cfg *rest.Config, namespace string) (mgr 
 	})
 	fatal(tb, err)
 	fresh = func() *reconcilers.Reconciler {
-		return reconcilers.New(mgr, reconcilers.Options{Renderer: b.renderer, Kinds: kinds, Types: types, Concurrency: writers})
+		return reconcilers.New(mgr, reconcilers.Options{Renderer: b.renderer, Found: found, Concurrency: writers})
 	}
 	r = fresh()
 	fatal(tb, r.SetUp(tb.Context(), mgr))

@@ -86,6 +86,8 @@ func (r release) leftovers(t *testing.T) []string {
 		{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "Service"}, {Version: "v1", Kind: "ServiceAccount"},
 		{Group: "apps", Version: "v1", Kind: "Deployment"},
 		{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+		{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"},
+		{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBinding"},
 		{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
 		{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
 		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}, {Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRoleBinding"},

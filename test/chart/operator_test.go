@@ -15,8 +15,8 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -134,10 +134,10 @@ func TestManifestsReachTheOperator(t *testing.T) {
 		o := r.startOperator(t)
 		mc := newMemcached(t, cluster, "default")
 		wantReady(t, cluster, mc)
-		policy := &networkingv1.NetworkPolicy{}
-		fatal(t, cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), policy))
-		if name := policy.Spec.PodSelector.MatchLabels["memcached_cr"]; name != mc.Name {
-			t.Errorf("the NetworkPolicy selects the pods of %q", name)
+		autoscaler := &autoscalingv2.HorizontalPodAutoscaler{}
+		fatal(t, cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), autoscaler))
+		if name := autoscaler.Spec.ScaleTargetRef.Name; name != mc.Name {
+			t.Errorf("the HorizontalPodAutoscaler scales %q", name)
 		}
 		deployment := &appsv1.Deployment{}
 		fatal(t, cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), deployment))
@@ -147,18 +147,18 @@ func TestManifestsReachTheOperator(t *testing.T) {
 		o.wantQuiet(t)
 
 		r.do(t, "upgrade", "--values", values, "--set", "rbac.extraRules=null")
-		r.wantRefusal(t, "permission is missing", "networkpolicies")
+		r.wantRefusal(t, "permission is missing", "horizontalpodautoscalers")
 
-		r.do(t, "upgrade", "--values", values, "--set-file", `manifests.components/site/networkpolicy\.yaml=`+filepath.Join(write(t, map[string]string{
-			"x.yaml": "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: memcached}\nspec: {podSelektor: {matchLabels: {memcached_cr: x}}}\n",
+		r.do(t, "upgrade", "--values", values, "--set-file", `manifests.components/site/autoscaler\.yaml=`+filepath.Join(write(t, map[string]string{
+			"x.yaml": "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: memcached}\nspec: {maxReplicaz: 5}\n",
 		}), "x.yaml"))
-		r.wantRefusal(t, "components/site/networkpolicy.yaml", "podSelektor")
+		r.wantRefusal(t, "components/site/autoscaler.yaml", "maxReplicaz")
 
 		// Without the template, and with the right to it, what it made is pruned.
 		r.do(t, "upgrade", "--values", values, "--set", "manifests=null")
 		r.startOperator(t)
-		eventually(t, "the NetworkPolicy should be pruned", func(ctx context.Context) (bool, error) {
-			err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(policy), policy)
+		eventually(t, "the HorizontalPodAutoscaler should be pruned", func(ctx context.Context) (bool, error) {
+			err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(autoscaler), autoscaler)
 			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 		})
 	})

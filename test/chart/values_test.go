@@ -99,6 +99,8 @@ func TestRefusesValuesByName(t *testing.T) {
 			`podDisruptionBudget: {maxUnavailable: some}`:           "podDisruptionBudget/maxUnavailable",
 			`logLevel: loud`:                                        "logLevel",
 			`extraArgs: {a: b}`:                                     "extraArgs",
+			`privilegedFields: true`:                                "privilegedFields",
+			`privilegedFields: allowed`:                             "privilegedFields",
 			`resources: {limit: {}}`:                                "resources",
 			`nodeSelector: {a: true}`:                               "nodeSelector/a",
 			`metrics: {service: {port: 70000}}`:                     "metrics/service/port",

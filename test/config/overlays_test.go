@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -166,5 +167,34 @@ func TestWhatIsAppliedBesideFitsTheManager(t *testing.T) {
 	}
 	if port := endpoints[0].(map[string]any)["port"]; port != service.Spec.Ports[0].Name {
 		t.Errorf("the ServiceMonitor scrapes port %v, the Service's is %q", port, service.Spec.Ports[0].Name)
+	}
+}
+
+// Privileged fields are on only where the policy is that guards them; both are for
+// installs that are the cluster's.
+func TestPrivilegedFieldsComeWithTheirPolicy(t *testing.T) {
+	t.Parallel()
+	for directory, want := range map[string]struct{ policy, flag bool }{
+		"default":    {policy: true, flag: true},
+		"admission":  {policy: true},
+		"namespaced": {},
+		"manifests":  {},
+	} {
+		o := build(t, directory)
+		policies, bindings := all[*admissionregistrationv1.ValidatingAdmissionPolicy](o), all[*admissionregistrationv1.ValidatingAdmissionPolicyBinding](o)
+		if has := len(policies) > 0 && len(bindings) > 0 && bindings[0].Spec.PolicyName == policies[0].Name; has != want.policy || len(policies) != len(bindings) {
+			t.Errorf("config/%s has %d policies and %d bindings of them, want one each: %v", directory, len(policies), len(bindings), want.policy)
+		}
+		for _, policy := range policies {
+			if policy.Name != "memcached-operator-privileged-fields" {
+				t.Errorf("config/%s calls it %s: applied twice, it would be two policies", directory, policy.Name)
+			}
+		}
+		flag := slices.ContainsFunc(all[*appsv1.Deployment](o), func(d *appsv1.Deployment) bool {
+			return slices.Contains(d.Spec.Template.Spec.Containers[0].Args, "--allow-privileged-fields")
+		})
+		if flag != want.flag {
+			t.Errorf("config/%s sets --allow-privileged-fields: %v, want %v", directory, flag, want.flag)
+		}
 	}
 }

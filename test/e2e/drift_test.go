@@ -23,17 +23,20 @@ import (
 // promise; a machine with too much to do is given more.
 const soon = 5 * time.Second
 
-// children are the resources of which every Memcached has one of its own name.
+// children are the resources of which a Memcached with everything has one of its own name.
 var children = []schema.GroupVersionResource{
 	{Group: "apps", Version: "v1", Resource: "deployments"},
 	{Version: "v1", Resource: "services"},
 	{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
+	{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"},
+	{Group: "monitoring.coreos.com", Version: "v1", Resource: "servicemonitors"},
+	{Group: "monitoring.coreos.com", Version: "v1", Resource: "prometheusrules"},
 }
 
 func TestDriftIsPutBackAtOnceAndRestartsNoPod(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
-	suite.Ready(t, suite.NewMemcached(t, namespace, "drifting", 1))
+	suite.Ready(t, suite.NewMemcached(t, namespace, "drifting", 1, cluster.WithEveryObject))
 	pods := suite.Pods(t, namespace, "drifting")
 	cache := suite.Cache(t, namespace, pods[0].Name, cluster.Port)
 	cache.Set("kept", "yes")
@@ -53,6 +56,12 @@ func TestDriftIsPutBackAtOnceAndRestartsNoPod(t *testing.T) {
 				drift{"its port has another number", `{"spec":{"ports":[{"name":"memcached","port":11212,"targetPort":"memcached","protocol":"TCP"}]}}`})
 		case "poddisruptionbudgets":
 			drifts = append(drifts, drift{"it allows no disruption", `{"spec":{"maxUnavailable":0}}`})
+		case "networkpolicies":
+			drifts = append(drifts, drift{"it lets everybody in", `{"spec":{"ingress":[{}]}}`})
+		case "servicemonitors":
+			drifts = append(drifts, drift{"it is for other pods", `{"spec":{"selector":{"matchLabels":{"app":"another"}}}}`})
+		case "prometheusrules":
+			drifts = append(drifts, drift{"its alerts are gone", `{"spec":{"groups":[]}}`})
 		}
 		for _, drift := range drifts {
 			t.Run(resource.Resource+": "+drift.how, func(t *testing.T) {

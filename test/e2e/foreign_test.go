@@ -7,9 +7,6 @@ package e2e
 import (
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,34 +19,22 @@ import (
 // Memcached needs.
 func TestAForeignObjectIsRefusedAndHealed(t *testing.T) {
 	t.Parallel()
-	labels := map[string]string{"app": "theirs"}
-	for kind, foreign := range map[string]client.Object{
-		"Service": &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}},
-		"Deployment": &appsv1.Deployment{Spec: appsv1.DeploymentSpec{
-			Replicas: new(int32(0)),
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "theirs", Image: cluster.BusyboxImage}}},
-			},
-		}},
-		"PodDisruptionBudget": &policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}}},
-	} {
+	for kind := range cluster.Foreign("", "") {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			namespace := suite.NewNamespace(t)
-			foreign.SetNamespace(namespace)
-			foreign.SetName("taken")
+			foreign := cluster.Foreign(namespace, "taken")[kind]
 			cluster.Must(t, suite.Create(t.Context(), foreign))
 			uid := foreign.GetUID()
-			mc := suite.NewMemcached(t, namespace, "taken", 1)
+			children := append(cluster.Children(namespace, "taken"), cluster.MoreChildren(namespace, "taken")...)
+			mc := suite.NewMemcached(t, namespace, "taken", 1, cluster.WithEveryObject)
 			cluster.Until(t, suite.Cluster, mc, "stalled", func(mc *cachev1alpha1.Memcached) bool {
 				return cluster.Is(mc, cachev1alpha1.ConditionStalled, metav1.ConditionTrue, cachev1alpha1.ReasonForeignObject)
 			})
 			contains(t, meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionStalled).Message, kind+" taken")
 
 			// The other objects are made all the same, and nobody touches the foreign one.
-			for _, child := range cluster.Children(namespace, "taken") {
+			for _, child := range children {
 				cluster.Until(t, suite.Cluster, child, "there", func(client.Object) bool { return true })
 				if theirs := child.GetUID() == uid; metav1.IsControlledBy(child, mc) == theirs || theirs && len(child.GetOwnerReferences()) > 0 {
 					t.Errorf("%T taken has owners %v; it is theirs: %t", child, child.GetOwnerReferences(), theirs)
@@ -59,7 +44,7 @@ func TestAForeignObjectIsRefusedAndHealed(t *testing.T) {
 			// The operator looks again within minutes; a change of the Memcached is sooner.
 			suite.MergePatch(t, mc, `{"spec":{"podMetadata":{"labels":{"team":"web"}}}}`)
 			suite.Ready(t, mc)
-			for _, child := range cluster.Children(namespace, "taken") {
+			for _, child := range children {
 				cluster.Must(t, suite.Get(t.Context(), client.ObjectKeyFromObject(child), child))
 				if !metav1.IsControlledBy(child, mc) {
 					t.Errorf("%T taken has owners %v", child, child.GetOwnerReferences())

@@ -29,14 +29,22 @@ func TestMain(m *testing.M) {
 
 func runSuite(m *testing.M) int {
 	ctx := context.Background() //nolint:forbidigo // there is no test whose context it could be
-	var err error
-	if suite.Cluster, err = cluster.Connect(); err == nil {
-		suite.operator = suite.Installed()
-		err = suite.operator.Install(ctx)
-	}
+	undefine, err := setUp(ctx)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return suite.operator.Finish(ctx, m.Run(), judgePermissions)
+	return suite.operator.Finish(ctx, m.Run(), undefine, judgePermissions)
+}
+
+// setUp connects, makes the kinds that not every cluster has, and installs the operator.
+func setUp(ctx context.Context) (undefine func(context.Context) error, err error) {
+	if suite.Cluster, err = cluster.Connect(); err != nil {
+		return nil, err
+	}
+	suite.operator = suite.Installed()
+	if undefine, err = suite.DefineMonitoring(ctx); err != nil {
+		return nil, err
+	}
+	return undefine, suite.operator.Install(ctx)
 }

@@ -93,7 +93,8 @@ func (l *log) errors() []string {
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := &process{command: exec.CommandContext(context.WithoutCancel(t.Context()), suite.program, args...), ended: make(chan struct{})}
-	p.command.Env = append(os.Environ(), "KUBECONFIG=", "HOME="+t.TempDir(), "KUBERNETES_SERVICE_HOST=", "WATCH_NAMESPACE=", "RELATED_IMAGE_MEMCACHED=")
+	p.command.Env = append(os.Environ(), "KUBECONFIG=", "HOME="+t.TempDir(), "KUBERNETES_SERVICE_HOST=", "WATCH_NAMESPACE=",
+		"RELATED_IMAGE_MEMCACHED=", "RELATED_IMAGE_MEMCACHED_EXPORTER=", "RELATED_IMAGE_MEMCACHED_RELOADER=", "ALLOW_PRIVILEGED_FIELDS=")
 	p.command.Stdout, p.command.Stderr = &p.stdout, &p.log
 	fatal(t, p.command.Start())
 	go func() {

@@ -103,6 +103,7 @@ func TestInAControlPlaneOfItsOwn(t *testing.T) {
 		w.settled(t, one)
 		w.settled(t, two)
 	})
+	t.Run("it makes what Prometheus' operator reads", func(t *testing.T) { withPrometheus(t, plane) })
 	t.Run("it refuses to start without the CustomResourceDefinition", func(t *testing.T) {
 		uninstall(t, plane)
 		contains(t, refuse(t, "--kubeconfig="+plane.Kubeconfig),

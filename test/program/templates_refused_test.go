@@ -55,10 +55,6 @@ func TestRefusesTemplates(t *testing.T) {
 		"a cluster-scoped kind": {
 			"apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n", []string{"templates: ", file, "kind Namespace is cluster-scoped"},
 		},
-		"a kind that is not served": {
-			"apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: x}\n",
-			[]string{"templates: ", file, "does not serve kind ServiceMonitor of monitoring.coreos.com/v1", "install its CustomResourceDefinition"},
-		},
 		"a version that is not served": {
 			"apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: x}\n",
 			[]string{"templates: ", file, "does not serve kind PodDisruptionBudget of policy/v1beta1"},
@@ -127,14 +123,14 @@ func TestTheRulesThatARefusalNamesAreEnough(t *testing.T) {
 	args := []string{
 		"--kubeconfig=" + kubeconfig(t, cfg, ""), "--watch-namespaces=" + subject.Namespace, "--manifests-dir=" + site(t, map[string]string{
 			"configmap.yaml": configMap,
-			"policy.yaml":    "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: x}\nspec: {podSelector: {}}\n",
+			"limits.yaml":    "apiVersion: v1\nkind: LimitRange\nmetadata: {name: x}\nspec: {limits: [{type: Pod, max: {cpu: 1}}]}\n",
 		}),
 	}
 	text := refuseInLines(t, args...)
 	contains(t, text, "permission is missing; add these rules to the operator's Role in namespace "+subject.Namespace)
 
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "more-for-" + subject.Namespace}, Rules: rules(t, text)}
-	if resources := [][]string{role.Rules[0].Resources, role.Rules[1].Resources}; len(role.Rules) != 2 || resources[0][0] != "configmaps" || resources[1][0] != "networkpolicies" {
+	if len(role.Rules) != 2 || role.Rules[0].Resources[0] != "configmaps" || role.Rules[1].Resources[0] != "limitranges" {
 		t.Errorf("the rules are not for the two kinds that were added: %v", role.Rules)
 	}
 	fatal(t, suite.Client.Create(t.Context(), role))
@@ -155,7 +151,7 @@ func TestRolesInItsNamespacesAreEnough(t *testing.T) {
 
 	text := refuseInLines(t, "--kubeconfig="+file)
 	contains(t, text, "add these rules to the operator's ClusterRole (")
-	if rules := rules(t, text); len(rules) != 7 {
+	if rules := rules(t, text); len(rules) != 8 {
 		t.Errorf("not all of the operator's rules are named, but %d:\n%s", len(rules), text)
 	}
 	text = refuseInLines(t, "--kubeconfig="+file, "--watch-namespaces="+other+","+subject.Namespace)

@@ -101,3 +101,11 @@ files are another ConfigMap: that replaces its pods, and those of before keep wh
 {{- define "memcached-operator.manifestKey" -}}
 {{- . | replace "/" "__" -}}
 {{- end -}}
+
+{{/*
+What becomes of privileged fields: Guarded, GuardedElsewhere or Refused. The policy is
+the cluster's, so an install with Roles only cannot bring it.
+*/}}
+{{- define "memcached-operator.privilegedFields" -}}
+{{- default (ternary "Refused" "Guarded" (not (empty .Values.watchNamespaces))) .Values.privilegedFields -}}
+{{- end -}}

@@ -83,12 +83,13 @@ var unused = map[string]string{
 	"list /services":                                 streamed,
 	"list apps/deployments":                          streamed,
 	"list policy/poddisruptionbudgets":               streamed,
+	"list networking.k8s.io/networkpolicies":         streamed,
+	"list monitoring.coreos.com/servicemonitors":     streamed,
+	"list monitoring.coreos.com/prometheusrules":     streamed,
 	"list cache.example.com/memcacheds":              streamed,
 	"patch /events":                                  "for an event of the leader election that repeats within minutes",
 	"update cache.example.com/memcacheds/finalizers": "no request: the server asks for it where an object names an owner that blocks (OwnerReferencesPermissionEnforcement)",
 	"delete apps/deployments":                        "for pruning: the shipped templates make one of it always",
-	"delete /services":                               "for pruning: the shipped templates make one of it always",
-	"delete policy/poddisruptionbudgets":             "for pruning: the shipped templates make one of it always",
 }
 
 // streamed: client-go fills a cache by a watch where the server can, and so asks for no list.

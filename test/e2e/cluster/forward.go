@@ -43,6 +43,14 @@ func (c *Cluster) Forward(t testing.TB, namespace, pod string, port int) string 
 	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local)
 }
 
+// Exec runs a command in a container of a pod and returns what it prints.
+func (c *Cluster) Exec(t testing.TB, namespace, pod, container string, command ...string) string {
+	t.Helper()
+	output, err := c.exec(t.Context(), namespace, pod, container, command...)
+	Must(t, err)
+	return output
+}
+
 // exec runs a command in a container and returns what it prints.
 func (c *Cluster) exec(ctx context.Context, namespace, pod, container string, command ...string) (string, error) {
 	url := c.Clients.CoreV1().RESTClient().Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("exec").

@@ -89,7 +89,7 @@ func (o *Operator) Uninstall(ctx context.Context) error {
 // the installer made, or anything cluster-wide of its name.
 func (o *Operator) nothingLeft(ctx context.Context) error {
 	left, err := o.kubectl(ctx, "", "get", "--ignore-not-found", "-o", "name",
-		"customresourcedefinitions,clusterroles,clusterrolebindings,namespaces")
+		"customresourcedefinitions,clusterroles,clusterrolebindings,namespaces,validatingadmissionpolicies,validatingadmissionpolicybindings")
 	if err != nil {
 		return err
 	}
@@ -106,14 +106,14 @@ func (o *Operator) nothingLeft(ctx context.Context) error {
 }
 
 // Finish is what a package's TestMain ends with: it uninstalls, after checks that need the operator's
-// permissions to be there still. It returns an exit code and prints what is wrong.
-func (o *Operator) Finish(ctx context.Context, code int, checks ...func(context.Context) error) int {
+// permissions to be there still, and before undo, which takes away what was there before the operator. It returns an exit code and prints what is wrong.
+func (o *Operator) Finish(ctx context.Context, code int, undo func(context.Context) error, checks ...func(context.Context) error) int {
 	started := time.Now()
 	var all []error
 	for _, check := range checks {
 		all = append(all, check(ctx))
 	}
-	all = append(all, o.Uninstall(ctx))
+	all = append(all, o.Uninstall(ctx), undo(ctx))
 	if err := errors.Join(all...); err != nil {
 		fmt.Fprintf(os.Stderr, "--- FAIL: after the tests (%s)\n%v\n", time.Since(started).Round(time.Millisecond), err)
 		return 1

@@ -5,145 +5,131 @@
 package cluster
 
 import (
-	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
-	"fmt"
-	"io"
 	"net"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/example/memcached-operator/test/memcached"
 )
 
-// answerTime is how long a memcached may take to answer.
+// answerTime is how long a memcached may take to shake hands.
 const answerTime = 10 * time.Second
 
-// Cache is a connection to the memcached in one pod, through a port-forward.
-type Cache struct {
-	t          testing.TB
-	pod        string
-	connection net.Conn
-	reader     *bufio.Reader
+// Access is how a client gets at a memcached.
+type Access struct {
+	// Port is the container's; 0 is Port.
+	Port int
+	// TLS is whom the client trusts and what it shows. Nil is plain text.
+	TLS *tls.Config
+	// User logs in with Password, unless it is empty.
+	User, Password string
 }
 
-// Cache connects to port of a memcached pod and waits until it answers: a pod without
-// a readiness probe runs before it does. The connection ends with the test.
+// Dial connects to the memcached in a pod, through a port-forward, and has one answer of it: a server
+// that wants a certificate of the client says so after the handshake only. The connection ends with the test.
+func (c *Cluster) Dial(t testing.TB, namespace, pod string, access Access) (*memcached.Client, error) {
+	t.Helper()
+	if access.Port == 0 {
+		access.Port = Port
+	}
+	connection, err := net.DialTimeout("tcp", c.Forward(t, namespace, pod, access.Port), answerTime)
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	if access.TLS != nil {
+		secured := tls.Client(connection, access.TLS)
+		ctx, cancel := context.WithTimeout(t.Context(), answerTime)
+		defer cancel()
+		if err := secured.HandshakeContext(ctx); err != nil {
+			return nil, errors.Join(err, connection.Close())
+		}
+		connection = secured
+	}
+	client := memcached.NewClient(connection)
+	if access.User != "" {
+		err = client.Login(access.User, access.Password)
+	}
+	if err == nil {
+		_, err = client.Version()
+	}
+	if err != nil {
+		return nil, errors.Join(err, connection.Close())
+	}
+	return client, nil
+}
+
+// Cache is a connection to the memcached in one pod, on which nothing may go wrong.
+type Cache struct {
+	t      testing.TB
+	pod    string
+	client *memcached.Client
+}
+
+// Cache connects to port of a memcached pod, in plain text, and waits until it answers: a pod
+// without a readiness probe runs before it does. The connection ends with the test.
 func (c *Cluster) Cache(t testing.TB, namespace, pod string, port int) *Cache {
 	t.Helper()
+	return c.CacheBy(t, namespace, pod, Access{Port: port})
+}
+
+// CacheBy is Cache for a server that asks for more.
+func (c *Cluster) CacheBy(t testing.TB, namespace, pod string, access Access) *Cache {
+	t.Helper()
 	cache := &Cache{t: t, pod: pod}
-	Eventually(t, "memcached answers in pod "+pod, func(context.Context) (bool, string, error) {
-		connection, err := net.DialTimeout("tcp", c.Forward(t, namespace, pod, port), answerTime)
-		if err != nil {
-			return false, "", err
-		}
-		cache.connection, cache.reader = connection, bufio.NewReader(connection)
-		if _, err := cache.try("stats", "END"); err != nil {
-			return false, "", errors.Join(err, connection.Close())
-		}
-		return true, "", nil
+	Eventually(t, "memcached answers in pod "+pod, func(context.Context) (done bool, seen string, err error) {
+		cache.client, err = c.Dial(t, namespace, pod, access)
+		return err == nil, "", err
 	})
-	t.Cleanup(func() { _ = cache.connection.Close() })
 	return cache
 }
 
 // Set stores value under key.
 func (c *Cache) Set(key, value string) {
 	c.t.Helper()
-	if got := c.ask(fmt.Sprintf("set %s 0 0 %d\r\n%s", key, len(value), value)); got != "STORED" {
-		c.t.Fatalf("pod %s answers set %s with %q", c.pod, key, got)
-	}
+	c.must(c.client.Set(key, value))
 }
 
 // Get returns what is stored under key, and "" when nothing is.
 func (c *Cache) Get(key string) string {
 	c.t.Helper()
-	value, err := c.TryGet(key)
-	Must(c.t, err)
+	value, err := c.client.Get(key)
+	c.must(err)
 	return value
 }
 
 // TryGet is Get for a pod that may be on its way out: it returns an error when no
 // answer comes.
-func (c *Cache) TryGet(key string) (string, error) {
-	lines, err := c.try("get "+key, "END")
-	if err != nil || len(lines) == 0 {
-		return "", err
-	}
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "VALUE "+key+" ") {
-		return "", fmt.Errorf("pod %s answers get %s with %q", c.pod, key, lines)
-	}
-	return lines[1], nil
-}
+func (c *Cache) TryGet(key string) (string, error) { return c.client.Get(key) }
 
 // Version is the version that memcached says it is.
 func (c *Cache) Version() string {
 	c.t.Helper()
-	return strings.TrimPrefix(c.ask("version"), "VERSION ")
+	version, err := c.client.Version()
+	c.must(err)
+	return version
 }
 
 // Flush empties the cache.
 func (c *Cache) Flush() {
 	c.t.Helper()
-	if got := c.ask("flush_all"); got != "OK" {
-		c.t.Fatalf("pod %s answers flush_all with %q", c.pod, got)
-	}
+	c.must(c.client.Flush())
 }
 
-// Stats are memcached's own figures, by name.
-func (c *Cache) Stats() map[string]string {
+// Stats are memcached's own figures, by name: the general ones, or those of a kind, such as settings.
+func (c *Cache) Stats(kind ...string) map[string]string {
 	c.t.Helper()
-	lines, err := c.try("stats", "END")
-	Must(c.t, err)
-	stats := map[string]string{}
-	for _, line := range lines {
-		name, value, _ := strings.Cut(strings.TrimPrefix(line, "STAT "), " ")
-		stats[name] = value
-	}
+	stats, err := c.client.Stats(kind...)
+	c.must(err)
 	return stats
 }
 
-// ask sends a request that has an answer of one line.
-func (c *Cache) ask(request string) string {
+func (c *Cache) must(err error) {
 	c.t.Helper()
-	Must(c.t, c.send(request))
-	line, err := c.line()
-	Must(c.t, err)
-	return line
-}
-
-// try sends a request whose answer ends with a line of its own, which is left out.
-func (c *Cache) try(request, end string) ([]string, error) {
-	if err := c.send(request); err != nil {
-		return nil, err
-	}
-	var lines []string
-	for {
-		line, err := c.line()
-		if err != nil || line == end {
-			return lines, err
-		}
-		lines = append(lines, line)
-	}
-}
-
-func (c *Cache) send(request string) error {
-	if err := c.connection.SetDeadline(time.Now().Add(answerTime)); err != nil {
-		return err
-	}
-	if _, err := io.WriteString(c.connection, request+"\r\n"); err != nil {
-		return fmt.Errorf("asking pod %s for %q: %w", c.pod, request, err)
-	}
-	return nil
-}
-
-func (c *Cache) line() (string, error) {
-	line, err := c.reader.ReadString('\n')
 	if err != nil {
-		return "", fmt.Errorf("pod %s does not answer: %w", c.pod, err)
+		c.t.Fatalf("pod %s: %v", c.pod, err)
 	}
-	if line = strings.TrimRight(line, "\r\n"); line == "ERROR" {
-		return "", fmt.Errorf("pod %s answers ERROR", c.pod)
-	}
-	return line, nil
 }

@@ -13,7 +13,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -111,7 +110,7 @@ func Lives(pods []corev1.Pod) string {
 	var b strings.Builder
 	for _, pod := range pods {
 		fmt.Fprintf(&b, "%s %s", pod.Name, pod.UID)
-		for _, container := range pod.Status.ContainerStatuses {
+		for _, container := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 			fmt.Fprintf(&b, " %s restarted %d times", container.Name, container.RestartCount)
 		}
 		b.WriteByte('\n')
@@ -125,14 +124,4 @@ func (c *Cluster) Deployment(t testing.TB, namespace, name string) *appsv1.Deplo
 	d := &appsv1.Deployment{}
 	Must(t, c.Get(t.Context(), types.NamespacedName{Namespace: namespace, Name: name}, d))
 	return d
-}
-
-// Children are the objects, empty but for their names, that every Memcached of that name has.
-func Children(namespace, name string) []client.Object {
-	metadata := metav1.ObjectMeta{Namespace: namespace, Name: name}
-	return []client.Object{
-		&appsv1.Deployment{ObjectMeta: metadata},
-		&corev1.Service{ObjectMeta: metadata},
-		&policyv1.PodDisruptionBudget{ObjectMeta: metadata},
-	}
 }

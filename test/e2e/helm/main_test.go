@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -67,8 +68,12 @@ func run(m *testing.M) (code int, err error) {
 	case len(left) > 0:
 		return 1, fmt.Errorf("the tests want a cluster without an operator; this one has %s", strings.Join(left, ", "))
 	}
+	undefine, err := suite.DefineMonitoring(ctx)
+	if err != nil {
+		return 1, err
+	}
 	code = m.Run()
-	return code, tidy(ctx)
+	return code, errors.Join(tidy(ctx), undefine(ctx))
 }
 
 // tidy removes the CustomResourceDefinition and waits until nothing of the tests is left.
@@ -96,7 +101,10 @@ func leftovers(ctx context.Context) ([]string, error) {
 	definitions := &unstructured.UnstructuredList{}
 	definitions.SetGroupVersionKind(definition().GroupVersionKind())
 	var left []string
-	for _, list := range []client.ObjectList{definitions, &corev1.NamespaceList{}, &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}} {
+	for _, list := range []client.ObjectList{
+		definitions, &corev1.NamespaceList{}, &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{},
+		&admissionregistrationv1.ValidatingAdmissionPolicyList{}, &admissionregistrationv1.ValidatingAdmissionPolicyBindingList{},
+	} {
 		if err := suite.List(ctx, list); err != nil {
 			return nil, fmt.Errorf("asking the cluster of E2E_KUBECONFIG: %w", err)
 		}

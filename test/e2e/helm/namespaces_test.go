@@ -10,9 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -83,7 +81,8 @@ func leavesAlone(t *testing.T, there, away release, served, unserved *cachev1alp
 }
 
 // usesItsRoles gives the operator cause to use its rarer permissions: an event that repeats
-// before the Memcached changes, and objects of somebody else's, of every kind, which it reads to judge them.
+// before the Memcached changes, objects of somebody else's, of every kind, which it reads to judge them, and
+// objects to prune.
 func usesItsRoles(t *testing.T, mc *cachev1alpha1.Memcached) {
 	t.Helper()
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: mc.Namespace, Name: mc.Name}}
@@ -92,26 +91,13 @@ func usesItsRoles(t *testing.T, mc *cachev1alpha1.Memcached) {
 		cluster.Until(t, suite.Cluster, service, "put back", func(service *corev1.Service) bool { return service.Labels["app"] == "memcached" })
 	}
 
-	metadata := metav1.ObjectMeta{Namespace: mc.Namespace, Name: "taken"}
-	labels := map[string]string{"app": "theirs"}
-	selector := &metav1.LabelSelector{MatchLabels: labels}
-	for _, foreign := range []client.Object{
-		&corev1.Service{ObjectMeta: metadata, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}},
-		&policyv1.PodDisruptionBudget{ObjectMeta: metadata, Spec: policyv1.PodDisruptionBudgetSpec{Selector: selector}},
-		&appsv1.Deployment{ObjectMeta: metadata, Spec: appsv1.DeploymentSpec{
-			Replicas: new(int32(0)),
-			Selector: selector,
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "theirs", Image: cluster.BusyboxImage}}},
-			},
-		}},
-	} {
+	for _, foreign := range cluster.Foreign(mc.Namespace, "taken") {
 		cluster.Must(t, suite.Create(t.Context(), foreign))
 	}
-	cluster.Until(t, suite.Cluster, suite.NewMemcached(t, mc.Namespace, "taken", 1), "stalled", func(mc *cachev1alpha1.Memcached) bool {
+	cluster.Until(t, suite.Cluster, suite.NewMemcached(t, mc.Namespace, "taken", 1, cluster.WithEveryObject), "stalled", func(mc *cachev1alpha1.Memcached) bool {
 		return cluster.Is(mc, cachev1alpha1.ConditionStalled, metav1.ConditionTrue, cachev1alpha1.ReasonForeignObject)
 	})
+	suite.TakeAway(t, suite.Ready(t, suite.NewMemcached(t, mc.Namespace, "changing", 0, cluster.WithEveryObject)))
 }
 
 // keepsToItsRoles compares what the release's operator was granted with what it asked for.

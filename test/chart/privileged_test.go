@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
+// The policy of a release guards, under the release's name, for as long as the value
+// says so. What it guards is test/guard's.
+func TestReleaseGuardsPrivilegedFields(t *testing.T) {
+	forEachHelm(t, func(t *testing.T, h helm) {
+		cluster := startCluster(t)
+		r := release{h.as(cluster.Kubeconfig), cluster, "cache", releaseNamespace}
+		r.do(t, "install", "--create-namespace", "--take-ownership")
+		r.wantArgs(t, "--allow-privileged-fields")
+		fatal(t, cluster.Client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "author"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cache-memcached-operator-memcached-editor-role"},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "author"}},
+		}))
+		cfg := rest.CopyConfig(cluster.Config)
+		cfg.Impersonate.UserName = "author"
+		author, err := client.New(cfg, client.Options{Scheme: cluster.Client.Scheme()})
+		fatal(t, err)
+		try := func(ctx context.Context) error {
+			mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache"}, Spec: cachev1alpha1.MemcachedSpec{ServiceAccountName: new("admin")}}
+			return author.Create(ctx, mc, client.DryRunAll)
+		}
+		eventually(t, "the policy should refuse the author", func(ctx context.Context) (bool, error) {
+			err := try(ctx)
+			return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'cache-memcached-operator-privileged-fields'"), nil
+		})
+
+		r.do(t, "upgrade", "--set", "privilegedFields=Refused")
+		eventually(t, "without it, admission should let the author pass", func(ctx context.Context) (bool, error) { return try(ctx) == nil, nil })
+		for _, argument := range r.deployment(t).Spec.Template.Spec.Containers[0].Args {
+			if argument == "--allow-privileged-fields" {
+				t.Error("the flag stays without the policy")
+			}
+		}
+	})
+}

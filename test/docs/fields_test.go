@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"path"
+	"reflect"
+	"strings"
+	"testing"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
+// Every field of the spec stands in the table of all features, and on a page that says
+// how to use it.
+func TestEveryFieldIsDocumented(t *testing.T) {
+	t.Parallel()
+	var how strings.Builder
+	for _, page := range files(t, "docs", ".md") {
+		if path.Dir(page) == "docs" && page != "docs/features.md" && page != "docs/privileged-fields.md" {
+			how.WriteString(read(t, page))
+		}
+	}
+	features := read(t, "docs/features.md")
+	fields := fieldsOf(reflect.TypeFor[cachev1alpha1.MemcachedSpec](), "")
+	if len(fields) < 40 {
+		t.Fatalf("the spec has the fields %q only", fields)
+	}
+	for _, field := range fields {
+		if !strings.Contains(features, "`"+field+"`") {
+			t.Errorf("docs/features.md does not have `%s`", field)
+		}
+		if !strings.Contains(how.String(), "`"+field+"`") {
+			t.Errorf("no page under docs/ says how to use `%s`", field)
+		}
+	}
+}
+
+// fieldsOf are the paths of the fields of a type of ours, down to those that are
+// Kubernetes' own.
+func fieldsOf(of reflect.Type, prefix string) []string {
+	var fields []string
+	for field := range of.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		name = prefix + name
+		inner := field.Type
+		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
+			if inner.Kind() == reflect.Slice && inner.Elem().Kind() == reflect.Struct && isOurs(inner.Elem()) {
+				name += "[]"
+			}
+			inner = inner.Elem()
+		}
+		if inner.Kind() == reflect.Struct && isOurs(inner) {
+			fields = append(fields, fieldsOf(inner, name+".")...)
+		} else {
+			fields = append(fields, name)
+		}
+	}
+	return fields
+}
+
+func isOurs(of reflect.Type) bool {
+	return of.PkgPath() == reflect.TypeFor[cachev1alpha1.MemcachedSpec]().PkgPath()
+}

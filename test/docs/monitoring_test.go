@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"encoding/json"
+	"maps"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/test/controlplane"
+)
+
+var metric = regexp.MustCompile(`\bmemcached_[a-z_]+`)
+
+// exported are the names of the exporter's metrics.
+func exported(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	for line := range strings.Lines(read(t, "test/docs/testdata/exporter-metrics.txt")) {
+		if !strings.HasPrefix(line, "#") {
+			names[strings.TrimSpace(line)] = true
+		}
+	}
+	return names
+}
+
+// mustExport sees that text names metrics of the exporter only. An expression names one
+// at least.
+func mustExport(t *testing.T, where, text string, known map[string]bool) {
+	t.Helper()
+	for _, name := range metric.FindAllString(text, -1) {
+		// A label of our objects, and the operator's own metrics.
+		if !known[name] && name != "memcached_cr" && !strings.HasPrefix(name, "memcached_operator_") {
+			t.Errorf("%s: the exporter has no metric %s", where, name)
+		}
+	}
+}
+
+type dashboard struct {
+	SchemaVersion int
+	Templating    struct {
+		List []struct {
+			Name, Type, Definition string
+		}
+	}
+	Panels []struct {
+		ID      int
+		Type    string
+		Title   string
+		Targets []struct{ Expr string }
+		GridPos struct{ X, Y, W, H int }
+	}
+}
+
+func TestDashboard(t *testing.T) {
+	t.Parallel()
+	known := exported(t)
+	var d dashboard
+	fatal(t, json.Unmarshal([]byte(read(t, "config/grafana/memcached.json")), &d))
+	variables := map[string]bool{"__rate_interval": true} // Grafana's own
+	for _, variable := range d.Templating.List {
+		variables[variable.Name] = true
+		mustExport(t, "variable "+variable.Name, variable.Definition, known)
+	}
+	ids := map[int]string{}
+	places := map[[2]int]string{}
+	for _, panel := range d.Panels {
+		if other, twice := ids[panel.ID]; twice {
+			t.Errorf("the panels %q and %q have one id", other, panel.Title)
+		}
+		ids[panel.ID] = panel.Title
+		for x := panel.GridPos.X; x < panel.GridPos.X+panel.GridPos.W; x++ {
+			for y := panel.GridPos.Y; y < panel.GridPos.Y+panel.GridPos.H; y++ {
+				if other, taken := places[[2]int{x, y}]; taken {
+					t.Fatalf("the panels %q and %q are in one place", other, panel.Title)
+				}
+				places[[2]int{x, y}] = panel.Title
+			}
+		}
+		if panel.Type != "row" && len(panel.Targets) == 0 {
+			t.Errorf("panel %q shows nothing", panel.Title)
+		}
+		for _, target := range panel.Targets {
+			if !metric.MatchString(target.Expr) {
+				t.Errorf("panel %q: %s asks for no metric", panel.Title, target.Expr)
+			}
+			mustExport(t, "panel "+panel.Title, target.Expr, known)
+			for _, variable := range regexp.MustCompile(`\$(\w+)`).FindAllStringSubmatch(target.Expr, -1) {
+				if !variables[variable[1]] {
+					t.Errorf("panel %q: there is no variable %s", panel.Title, variable[0])
+				}
+			}
+		}
+	}
+	if d.SchemaVersion < 39 || len(d.Panels) < 15 {
+		t.Errorf("schema version %d, %d panels", d.SchemaVersion, len(d.Panels))
+	}
+}
+
+func TestTheDashboardIsAConfigMapThatGrafanaFinds(t *testing.T) {
+	t.Parallel()
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(controlplane.Root(), "config", "grafana"))
+	fatal(t, err)
+	if built.Size() != 1 {
+		t.Fatalf("config/grafana has %d objects", built.Size())
+	}
+	made := built.Resources()[0]
+	if made.GetKind() != "ConfigMap" || made.GetLabels()["grafana_dashboard"] != "1" || made.GetDataMap()["memcached.json"] != read(t, "config/grafana/memcached.json") {
+		t.Errorf("config/grafana makes %s with the labels %v", made.CurId(), made.GetLabels())
+	}
+}
+
+// Every alert has a run book, which it links to, and stands in the table of them. Every
+// run book is of an alert.
+func TestAlertsHaveRunBooks(t *testing.T) {
+	t.Parallel()
+	known := exported(t)
+	var rule struct {
+		Spec struct {
+			Groups []struct {
+				Rules []struct {
+					Alert, Expr string
+					Annotations map[string]string
+				}
+			}
+		}
+	}
+	fatal(t, yaml.Unmarshal([]byte(read(t, "manifests/components/metrics.rules/prometheusrule.yaml")), &rule))
+	monitoring := read(t, "docs/monitoring.md")
+	alerts := map[string]bool{}
+	for _, group := range rule.Spec.Groups {
+		for _, r := range group.Rules {
+			page := "docs/runbooks/" + r.Alert + ".md"
+			alerts[page] = true
+			if url := r.Annotations["runbook_url"]; !strings.HasSuffix(url, "/"+page) {
+				t.Errorf("%s: its run book is %q", r.Alert, url)
+			}
+			if !strings.Contains(monitoring, "["+r.Alert+"](runbooks/"+r.Alert+".md)") {
+				t.Errorf("docs/monitoring.md does not link to the run book of %s", r.Alert)
+			}
+			mustExport(t, r.Alert, r.Expr, known)
+		}
+	}
+	written := files(t, "docs/runbooks", ".md")
+	if want := slices.Sorted(maps.Keys(alerts)); !slices.Equal(written, want) {
+		t.Errorf("the run books are %q, and the alerts want %q", written, want)
+	}
+	for _, page := range written {
+		text := read(t, page)
+		for _, part := range []string{"# " + strings.TrimSuffix(path.Base(page), ".md") + "\n", "**Means.**", "**Impact.**", "## What to look at", "## What to do"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s has no %q", page, part)
+			}
+		}
+		mustExport(t, page, text, known)
+	}
+	mustExport(t, "docs/monitoring.md", monitoring, known)
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/e2e/cluster"
+)
+
+// TestPrometheusSeesTheCaches has Prometheus itself read the metrics of a cache in plain text and of one that wants
+// certificates, and evaluate the alerts.
+func TestPrometheusSeesTheCaches(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	secret, pair := newCertificate(t, namespace)
+	names := []string{"plain", "secured"}
+	suite.NewMemcached(t, namespace, "plain", 1, cluster.WithEveryObject)
+	mc := suite.NewMemcached(t, namespace, "secured", 1, cluster.WithEveryObject, func(spec *cachev1alpha1.MemcachedSpec) {
+		spec.TLS = &cachev1alpha1.TLS{SecretName: secret.Name, ClientAuth: new(cachev1alpha1.ClientAuthRequire)}
+		spec.Metrics.Port = new(int32(9151))
+	})
+	prometheus := suite.Prometheus(t, namespace, names...)
+	for _, name := range names {
+		prometheus.Becomes(fmt.Sprintf("memcached_up{service=%q}", name), 1)
+		prometheus.Becomes(fmt.Sprintf("memcached_max_connections{service=%q}", name), 1024)
+	}
+	suite.Ready(t, mc)
+	pod := suite.Pods(t, namespace, mc.Name)[0]
+	suite.CacheBy(t, namespace, pod.Name, cluster.Access{TLS: trusting(pair, pair.TLS(t))}).Set("key", "value")
+	prometheus.Becomes(`memcached_current_items{service="secured"}`, 1)
+
+	want := []string{"MemcachedConnectionsNearLimit", "MemcachedDown", "MemcachedEvicting", "MemcachedMemoryFull", "MemcachedRestarting"}
+	if got := prometheus.Alerts(); !slices.Equal(got, want) {
+		t.Errorf("the alerts are %q, want %q", got, want)
+	}
+	// Beside the reloader memcached is not process 1, which nothing in its pod could stop.
+	signal := func(name string) {
+		suite.Exec(t, namespace, pod.Name, "memcached", "sh", "-c",
+			`for process in /proc/[0-9]*; do [ "$(cat $process/comm)" != memcached ] || kill -`+name+` ${process#/proc/}; done`)
+	}
+	signal("STOP")
+	prometheus.Becomes(`memcached_up{service="secured"}`, 0)
+	prometheus.Becomes(`ALERTS{alertname="MemcachedDown",alertstate="pending"}`, 1)
+	signal("CONT")
+	prometheus.Becomes(`memcached_up{service="secured"}`, 1)
+	prometheus.Becomes(`count(ALERTS{alertname="MemcachedDown"}) or vector(0)`, 0)
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/certificate"
+	"github.com/example/memcached-operator/test/e2e/cluster"
+)
+
+// TestRotationKeepsTheCache replaces a certificate and a password under caches that are in use. The kubelet
+// brings Secrets to the pods when it looks at them the next time, within a minute or so.
+func TestRotationKeepsTheCache(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	users := newUsers(t, namespace, "first")
+	secret, first := newCertificate(t, namespace)
+	const size = 2
+	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "rotated", size, func(spec *cachev1alpha1.MemcachedSpec) {
+		spec.TLS, spec.Auth = &cachev1alpha1.TLS{SecretName: secret.Name}, &cachev1alpha1.Auth{SecretName: users.Name}
+	}))
+	access := func(pair certificate.Pair, password string) cluster.Access {
+		return cluster.Access{TLS: trusting(pair), User: user, Password: password}
+	}
+	pods := suite.Pods(t, namespace, mc.Name)
+	before := map[string]*cluster.Cache{}
+	for _, pod := range pods {
+		before[pod.Name] = suite.CacheBy(t, namespace, pod.Name, access(first, "first"))
+		before[pod.Name].Set("kept", pod.Name)
+	}
+
+	second := certificate.New(t, cacheHost)
+	secret.Data, users.Data = certificateData(second), usersData("second")
+	cluster.Must(t, suite.Update(t.Context(), secret))
+	cluster.Must(t, suite.Update(t.Context(), users))
+	changed := time.Now()
+	for _, pod := range pods {
+		cluster.Eventually(t, pod.Name+" shows the second certificate and takes the second password", func(context.Context) (bool, string, error) {
+			client, err := suite.Dial(t, namespace, pod.Name, access(second, "second"))
+			if err != nil {
+				return false, "", err
+			}
+			if got, err := client.Get("kept"); got != pod.Name {
+				t.Errorf("pod %s has %q for its key, %v", pod.Name, got, err)
+			}
+			return true, "", client.Close()
+		})
+		refuses(t, &pod, access(first, "second"), "certificate")
+		refuses(t, &pod, access(second, "first"), "authentication failure")
+		if got := before[pod.Name].Get("kept"); got != pod.Name {
+			t.Errorf("on the connection of before, pod %s has %q for its key", pod.Name, got)
+		}
+	}
+	t.Logf("rotated within %s", time.Since(changed).Round(100*time.Millisecond))
+	if was, now := cluster.Lives(pods), cluster.Lives(suite.Pods(t, namespace, mc.Name)); was != now {
+		t.Errorf("before:\n%safter:\n%s", was, now)
+	}
+	if !strings.Contains(cluster.Lives(pods), "memcached restarted 0 times") {
+		t.Errorf("the pods' lives are\n%s", cluster.Lives(pods))
+	}
+	readsNoSecrets(t)
+}
+
+// readsNoSecrets looks at what the operator may do, and at what it did.
+func readsNoSecrets(t *testing.T) {
+	t.Helper()
+	ofSecrets := func(permission string) bool { return strings.Contains(permission, "secrets") }
+	granted, err := suite.operator.Granted(t.Context())
+	cluster.Must(t, err)
+	if len(granted) == 0 || slices.ContainsFunc(granted, ofSecrets) {
+		t.Errorf("the operator may %q", granted)
+	}
+	if suite.AuditLog == "" {
+		t.Log("E2E_AUDIT_LOG is not set: the operator's requests are not looked at")
+		return
+	}
+	requests, err := cluster.ReadAudit(suite.AuditLog, suite.operator.User())
+	cluster.Must(t, err)
+	if len(requests) == 0 {
+		t.Error("the audit log has no request of the operator")
+	}
+	for _, request := range requests {
+		if ofSecrets(request.Permission) {
+			t.Errorf("the operator asked for %s: %s", request.Permission, request.URI)
+		}
+	}
+}

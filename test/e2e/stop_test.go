@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/e2e/cluster"
+)
+
+// TestAPodThatGoesAnswersForAWhile deletes a pod whose stop is delayed: clients are told first.
+func TestAPodThatGoesAnswersForAWhile(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	const sleep = 10
+	suite.Ready(t, suite.NewMemcached(t, namespace, "leaving", 1, func(spec *cachev1alpha1.MemcachedSpec) {
+		spec.PreStop = &cachev1alpha1.PreStop{SleepSeconds: sleep}
+	}))
+	pod := suite.Pods(t, namespace, "leaving")[0]
+	suite.Cache(t, namespace, pod.Name, cluster.Port).Set("kept", "yes")
+
+	started := time.Now()
+	cluster.Must(t, suite.Delete(t.Context(), &pod))
+	cluster.Eventually(t, "the endpoint of the pod is said to terminate", func(ctx context.Context) (bool, string, error) {
+		list := &discoveryv1.EndpointSliceList{}
+		err := suite.List(ctx, list, client.InNamespace(namespace))
+		for _, slice := range list.Items {
+			for _, endpoint := range slice.Endpoints {
+				if endpoint.TargetRef != nil && endpoint.TargetRef.Name == pod.Name {
+					c := endpoint.Conditions
+					return !*c.Ready && *c.Serving && *c.Terminating, fmt.Sprintf("ready %t, serving %t, terminating %t", *c.Ready, *c.Serving, *c.Terminating), err
+				}
+			}
+		}
+		return false, "no endpoint", err
+	})
+	if got := suite.Cache(t, namespace, pod.Name, cluster.Port).Get("kept"); got != "yes" {
+		t.Errorf("a new client gets %q for the key", got)
+	}
+	suite.Gone(t, &pod)
+	took := time.Since(started)
+	t.Logf("gone after %s", took.Round(100*time.Millisecond))
+	if took < sleep*time.Second {
+		t.Errorf("the pod went after %s, want %d s at least", took, sleep)
+	}
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package features
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
+const goodPatch = `{target: {kind: Deployment}, patch: "metadata: {annotations: {example.com/note: good}}"}`
+
+func TestAPatchThatFailsStallsAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	for sentence, row := range map[string]struct {
+		patch string
+		// words are kustomize's, or ours where kustomize would not mind.
+		words string
+	}{
+		"a path that is not there": {
+			`{target: {kind: Deployment}, patch: "[{op: replace, path: /spec/nowhere/at, value: 1}]"}`,
+			"Deployment cache: replace operation does not apply: doc is missing path: /spec/nowhere/at: missing value",
+		},
+		"a test that fails": {
+			`{target: {kind: Deployment}, patch: "[{op: test, path: /spec/replicas, value: 7}]"}`,
+			"Deployment cache: testing value /spec/replicas failed: test failed",
+		},
+		"an operation that there is not": {
+			`{target: {kind: Service}, patch: "[{op: toggle, path: /spec, value: 7}]"}`,
+			"Service cache: Unexpected kind: toggle",
+		},
+		"a part of another form": {
+			`{target: {kind: Deployment}, patch: "spec: {template: {spec: {containers: logger}}}"}`,
+			"Deployment cache: wrong node kind: expected",
+		},
+		"a field that there is not": {
+			`{target: {kind: Deployment}, patch: "spec: {replica: 3}"}`,
+			"spec.replica",
+		},
+		"a target that is not there": {
+			`{target: {kind: StatefulSet, group: apps}, patch: "spec: {replicas: 3}"}`,
+			"its target selects none of this Memcached's objects: Service cache, Deployment cache, PodDisruptionBudget cache",
+		},
+		"no YAML":          {`{target: {kind: Deployment}, patch: "spec: {"}`, "yaml: line 1"},
+		"neither form":     {`{target: {kind: Deployment}, patch: "3"}`, "a patch is either a part of an object or a list of operations"},
+		"another name":     {`{target: {kind: Service}, patch: "metadata: {name: web}"}`, "a patch may not change metadata.name"},
+		"another selector": {`{target: {kind: Service}, patch: "spec: {selector: {app: web}}"}`, "a patch may not change spec.selector"},
+		"our label":        {`{target: {kind: Deployment}, patch: "metadata: {labels: {memcached_cr: web}}"}`, "a patch may not change the label memcached_cr"},
+		"no owner":         {`{target: {kind: Deployment}, patch: "metadata: {ownerReferences: null}"}`, "a patch may not change metadata.ownerReferences"},
+		"no object":        {`{target: {kind: PodDisruptionBudget}, patch: "{$patch: delete}"}`, "a patch may not remove an object"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			s := newSubject(t, "cache", "patches: ["+goodPatch+"]")
+			before := s.children
+
+			s.set("threads: 8", "patches: ["+goodPatch+", "+row.patch+"]")
+			s.stalled("with a patch that fails", cachev1alpha1.ReasonRenderFailed, "spec.patches[1]: ", row.words)
+			for _, sent := range suite.take(s.namespace) {
+				if sent.object != "memcacheds/cache/status" {
+					t.Errorf("with a patch that fails, %s is written", sent.object)
+				}
+			}
+			s.look()
+			s.mustBeAs(before)
+			s.atRest("while it is stalled")
+
+			s.told = s.mc.Generation
+			want := []string{deployment, service}
+			if got := s.step("once it is mended", "threads: 8", "patches: ["+goodPatch+
+				`, {target: {kind: Service}, patch: "[{op: add, path: /metadata/annotations, value: {example.com/note: mended}}]"}]`); !slices.Equal(got, want) {
+				t.Errorf("once it is mended, changed are %v, want %v", got, want)
+			}
+			s.step("once they are gone")
+		})
+	}
+}
+
+// The API server knows more about an object than its schema says.
+func TestAPatchThatTheServerRefusesStallsItsObjectOnly(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t, "cache")
+	before := s.children[deployment]
+
+	s.set("service: {labels: {team: web}}", `patches: [{target: {kind: Deployment}, patch: "spec: {template: {spec: {restartPolicy: Never}}}"}]`)
+	s.stalled("with a patch that the server refuses", cachev1alpha1.ReasonInvalidObject, "Deployment", "spec.template.spec.restartPolicy", `Unsupported value: "Never"`)
+	s.mustHaveChanged("with a patch that the server refuses", service)
+	if policy, _, _ := unstructured.NestedString(s.children[deployment].Object, "spec", "template", "spec", "restartPolicy"); policy != "Always" || s.children[deployment].GetGeneration() != before.GetGeneration() {
+		t.Errorf("the Deployment was changed: restartPolicy is %s", policy)
+	}
+
+	suite.take(s.namespace)
+	s.told = s.mc.Generation
+	s.step("once it is mended", "service: {labels: {team: web}}", `patches: [{target: {kind: Deployment}, patch: "spec: {template: {spec: {hostname: cache}}}"}]`)
+}

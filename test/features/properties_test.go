@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package features
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/test/controlplane"
+)
+
+// properties are the paths of the properties of the spec, without those within lists
+// and within what is Kubernetes' own, and passed on as a whole.
+func properties(t *testing.T) []string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(controlplane.Root(), "config", "crd", "bases", "cache.example.com_memcacheds.yaml"))
+	fatal(t, err)
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	fatal(t, yaml.Unmarshal(content, definition))
+	return below("", definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"])
+}
+
+func below(prefix string, schema apiextensionsv1.JSONSchemaProps) []string {
+	var paths []string
+	for name, property := range schema.Properties {
+		path := prefix + name
+		paths = append(paths, path)
+		if name != "affinity" && name != "resources" {
+			paths = append(paths, below(path+".", property)...)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+func TestEveryPropertyHasAGoldenFile(t *testing.T) {
+	t.Parallel()
+	var all []map[string]any
+	for file, input := range inputs(t) {
+		all = append(all, specs(t, input)...)
+		golden := filepath.Join(controlplane.Root(), "reconcilers", "render", "testdata", "golden", file+".yaml")
+		if _, err := os.Stat(golden); err != nil {
+			t.Errorf("%s has no golden file: %v", file, err)
+		}
+	}
+	if missing := lacks(properties(t), all); len(missing) > 0 {
+		t.Errorf("in no Memcached of reconcilers/render/testdata/memcacheds: %v", missing)
+	}
+}
+
+func TestEveryPropertyHasASample(t *testing.T) {
+	t.Parallel()
+	var all []map[string]any
+	for _, objects := range samples(t) {
+		all = append(all, specs(t, objects...)...)
+	}
+	topmost := slices.DeleteFunc(properties(t), func(path string) bool {
+		// A priority class is an administrator's to make: a sample that names one would
+		// run no pods.
+		return strings.Contains(path, ".") || path == "priorityClassName"
+	})
+	if missing := lacks(topmost, all); len(missing) > 0 {
+		t.Errorf("in no sample of config/samples: %v", missing)
+	}
+}
+
+func TestEveryPropertyHasAFeature(t *testing.T) {
+	t.Parallel()
+	var all []map[string]any
+	for _, f := range features {
+		all = append(all, merged(t, f.with, f.on), merged(t, f.with, f.changed))
+	}
+	if missing := lacks(properties(t), all); len(missing) > 0 {
+		t.Errorf("no feature of this package sets %v", missing)
+	}
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memcached_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// extraArgs are examples of everything that spec.extraArgs takes, and how they show in
+// memcached's settings, where they do.
+var extraArgs = map[string]settings{
+	"--disable-cas":                           {"cas_enabled": "no"},
+	"--disable-dumping":                       {"dump_enabled": "no"},
+	"--disable-evictions":                     {"evictions": "off"},
+	"--disable-flush-all":                     {"flush_enabled": "no"},
+	"--disable-watch":                         nil,
+	"--enable-largepages":                     nil,
+	"--listen-backlog=512":                    {"tcp_backlog": "512"},
+	"--max-reqs-per-event=40":                 {"reqs_per_event": "40"},
+	"--protocol=ascii":                        {"binding_protocol": "ascii"},
+	"--slab-growth-factor=1.5":                {"growth_factor": "1.50"},
+	"--slab-min-size=64":                      {"chunk_size": "64"},
+	"--extended=hash_algorithm=xxh3":          {"hash_algorithm": "xxh3"},
+	"--extended=hash_algorithm=jenkins":       {"hash_algorithm": "jenkins"},
+	"--extended=hash_algorithm=murmur3":       {"hash_algorithm": "murmur3"},
+	"--extended=hashpower=16":                 {"hashpower_init": "16"},
+	"--extended=hot_lru_pct=30":               {"hot_lru_pct": "30"},
+	"--extended=hot_max_factor=0.3":           {"hot_max_factor": "0.30"},
+	"--extended=lru_crawler":                  {"lru_crawler": "yes"},
+	"--extended=lru_crawler_sleep=200":        {"lru_crawler_sleep": "200"},
+	"--extended=lru_crawler_tocrawl=100":      {"lru_crawler_tocrawl": "100"},
+	"--extended=lru_maintainer":               {"lru_maintainer_thread": "yes"},
+	"--extended=maxconns_fast":                {"maxconns_fast": "yes"},
+	"--extended=modern":                       nil,
+	"--extended=no_hashexpand":                nil,
+	"--extended=no_lru_crawler":               {"lru_crawler": "no"},
+	"--extended=no_lru_maintainer":            {"lru_maintainer_thread": "no"},
+	"--extended=no_maxconns_fast":             {"maxconns_fast": "no"},
+	"--extended=no_slab_automove":             {"slab_automove": "0"},
+	"--extended=no_slab_reassign":             {"slab_reassign": "no"},
+	"--extended=read_buf_mem_limit=8":         {"read_buf_mem_limit": "8388608"},
+	"--extended=slab_automove":                {"slab_automove": "1"},
+	"--extended=slab_automove=2":              {"slab_automove": "2"},
+	"--extended=slab_automove_freeratio=0.02": {"slab_automove_freeratio": "0.020"},
+	"--extended=slab_automove_ratio=0.7":      {"slab_automove_ratio": "0.70"},
+	"--extended=slab_automove_window=60":      {"slab_automove_window": "60"},
+	"--extended=slab_reassign":                {"slab_reassign": "yes"},
+	"--extended=tail_repair_time=3600":        {"tail_repair_time": "3600"},
+	"--extended=temporary_ttl=120":            {"temporary_ttl": "120"},
+	"--extended=track_sizes":                  {"track_sizes": "yes"},
+	"--extended=warm_lru_pct=50":              {"warm_lru_pct": "50"},
+	"--extended=warm_max_factor=3":            {"warm_max_factor": "3.00"},
+	"--extended=watcher_logbuf_size=512":      {"watcher_logbuf_size": "524288"},
+	"--extended=worker_logbuf_size=128":       {"worker_logbuf_size": "131072"},
+}
+
+func TestExtraArgs(t *testing.T) {
+	t.Parallel()
+	for arg, want := range extraArgs {
+		t.Run(arg, func(t *testing.T) {
+			t.Parallel()
+			startsWith(t, fmt.Sprintf("extraArgs: [%s]", arg), want)
+		})
+	}
+}
+
+// TestExtraArgsExamples sees that the examples above are those that the API takes, and
+// miss none.
+func TestExtraArgsExamples(t *testing.T) {
+	t.Parallel()
+	allowed := map[string]bool{}
+	var patterns []*regexp.Regexp
+	for _, pattern := range extraArgsPatterns(t) {
+		patterns = append(patterns, regexp.MustCompile(pattern))
+		parsed, err := syntax.Parse(pattern, syntax.Perl)
+		must(t, err)
+		for _, text := range texts(parsed) {
+			allowed[option(text)] = true
+		}
+	}
+	shown := map[string]bool{}
+	for arg := range extraArgs {
+		shown[option(arg)] = true
+		if !slices.ContainsFunc(patterns, func(p *regexp.Regexp) bool { return p.MatchString(arg) }) {
+			t.Errorf("the API does not take the example %s", arg)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(allowed)) {
+		if !shown[name] {
+			t.Errorf("the API takes %s, and there is no example of it", name)
+		}
+	}
+}
+
+// option is the name in an argument, without its value.
+func option(arg string) string {
+	const extended = "--extended="
+	inner, is := strings.CutPrefix(arg, extended)
+	name, _, _ := strings.Cut(inner, "=")
+	if is {
+		return extended + name
+	}
+	return name
+}
+
+// extraArgsPatterns are the patterns in the rule for spec.extraArgs.
+func extraArgsPatterns(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, "config", "crd", "bases", "cache.example.com_memcacheds.yaml"))
+	must(t, err)
+	var crd apiextensionsv1.CustomResourceDefinition
+	must(t, yaml.Unmarshal(text, &crd))
+	items := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["extraArgs"].Items
+	if items == nil {
+		t.Fatal("the CRD has no spec.extraArgs")
+	}
+	var patterns []string
+	for _, rule := range items.Schema.XValidations {
+		for _, found := range regexp.MustCompile(`matches\('([^']*)'\)`).FindAllStringSubmatch(rule.Rule, -1) {
+			patterns = append(patterns, found[1])
+		}
+	}
+	if len(patterns) == 0 {
+		t.Fatal("the rule of spec.extraArgs matches no pattern")
+	}
+	return patterns
+}
+
+// texts are what a pattern matches, with # for a part that is not written out.
+func texts(pattern *syntax.Regexp) []string {
+	switch pattern.Op {
+	case syntax.OpLiteral:
+		return []string{string(pattern.Rune)}
+	case syntax.OpBeginText, syntax.OpEndText, syntax.OpEmptyMatch:
+		return []string{""}
+	case syntax.OpCapture:
+		return texts(pattern.Sub[0])
+	case syntax.OpQuest:
+		return append(texts(pattern.Sub[0]), "")
+	case syntax.OpAlternate:
+		var all []string
+		for _, sub := range pattern.Sub {
+			all = append(all, texts(sub)...)
+		}
+		return all
+	case syntax.OpConcat:
+		all := []string{""}
+		for _, sub := range pattern.Sub {
+			var longer []string
+			for _, end := range texts(sub) {
+				for _, begin := range all {
+					longer = append(longer, begin+end)
+				}
+			}
+			all = longer
+		}
+		return all
+	default:
+		return []string{"#"}
+	}
+}
+
+// What stands in a field of its own holds, whatever extraArgs says of the same setting.
+func TestFieldsHoldAgainstExtraArgs(t *testing.T) {
+	t.Parallel()
+	startsWith(t, "{maxItemSize: 96Ki, extraArgs: [--extended=slab_chunk_max=1, --max-item-size=2048, --extended=idle_timeout=1, --udp-port=11211], idleTimeout: 90s}",
+		settings{"slab_chunk_max": "32768", "item_size_max": "98304", "idle_timeout": "90", "udpport": "0"})
+}

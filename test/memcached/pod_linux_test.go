@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memcached_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/manifests"
+	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/test/memcached"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
+// pod is a pod of a Memcached as it is rendered, running.
+type pod struct {
+	port    string // memcached's
+	spec    corev1.PodSpec
+	output  *output
+	ended   chan struct{}
+	volumes map[string]*volume
+}
+
+// given is a Memcached, and the operator that renders it.
+type given struct {
+	spec     string            // defaults of inner fields filled in, as the API server does
+	secrets  map[string]secret // those that the spec names
+	reloader string            // the operator's RELATED_IMAGE_MEMCACHED_RELOADER
+}
+
+// start runs the pod that is rendered for g.
+func start(t *testing.T, g given) *pod {
+	t.Helper()
+	p := &pod{port: freePort(t), output: &output{}, ended: make(chan struct{})}
+	p.spec = rendered(t, g, p.port)
+	p.volumes = volumesOf(t, p.spec, g.secrets)
+	box := sandbox{UID: uint32(*p.spec.SecurityContext.RunAsUser), GID: uint32(*p.spec.SecurityContext.RunAsGroup)}
+	for _, c := range append(p.spec.InitContainers, p.spec.Containers...) {
+		box.Containers = append(box.Containers, containerOf(t, c, p.volumes))
+	}
+	command, err := box.command()
+	must(t, err)
+	command.Stdout, command.Stderr = p.output, p.output
+	stdin, err := command.StdinPipe()
+	must(t, err)
+	if err := command.Start(); err != nil {
+		if os.Getuid() != 0 {
+			t.Skipf("pods run in namespaces, which this user may not make: run it as root (%v)", err)
+		}
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		_ = command.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		<-p.ended
+		if t.Failed() {
+			text := p.output.String()
+			t.Logf("the last that the pod wrote:\n%s", text[max(0, len(text)-2000):])
+		}
+	})
+	return p
+}
+
+// rendered is the pod that the templates make of a Memcached whose port is port.
+func rendered(t *testing.T, g given, port string) corev1.PodSpec {
+	t.Helper()
+	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Name: "cache", Namespace: "default", UID: "0"}}
+	must(t, yaml.UnmarshalStrict([]byte(g.spec), &mc.Spec))
+	number, err := strconv.ParseInt(port, 10, 32)
+	must(t, err)
+	mc.Spec.Size, mc.Spec.ContainerPort = new(int32(1)), new(int32(number))
+	renderer, err := renderers[g.reloader]()
+	must(t, err)
+	objects, err := renderer.Render(mc)
+	must(t, err)
+	for _, object := range objects {
+		if object.GetKind() == "Deployment" {
+			var deployment appsv1.Deployment
+			must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &deployment))
+			return deployment.Spec.Template.Spec
+		}
+	}
+	t.Fatal("no Deployment is rendered")
+	return corev1.PodSpec{}
+}
+
+// renderers are made once: it takes longer than a test.
+var renderers = map[string]func() (*render.Renderer, error){"": newRenderer(""), busybox: newRenderer(busybox)}
+
+func newRenderer(reloader string) func() (*render.Renderer, error) {
+	return sync.OnceValues(func() (*render.Renderer, error) {
+		tree, err := render.LoadTree(manifests.FS)
+		if err != nil {
+			return nil, err
+		}
+		return render.New(tree, render.Defaults{ReloaderImage: reloader, AllowPrivilegedFields: true})
+	})
+}
+
+// containerOf is what a container runtime makes of c.
+func containerOf(t *testing.T, c corev1.Container, volumes map[string]*volume) container {
+	t.Helper()
+	image, entrypoint := imageOf(t, c.Image)
+	env := map[string]string{"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+	for _, e := range c.Env {
+		env[e.Name] = expand(e.Value, env)
+	}
+	result := container{
+		Name:   c.Name,
+		Image:  image,
+		Root:   t.TempDir(),
+		Mounts: map[string]string{},
+	}
+	if s := c.SecurityContext; s != nil && s.ReadOnlyRootFilesystem != nil {
+		result.ReadOnlyRoot = *s.ReadOnlyRootFilesystem
+	}
+	if len(c.Command) > 0 {
+		entrypoint = c.Command
+	}
+	for _, arg := range append(entrypoint, c.Args...) {
+		result.Args = append(result.Args, expand(arg, env))
+	}
+	result.Path = filepath.Join("/usr/bin", result.Args[0])
+	for name, value := range env {
+		result.Env = append(result.Env, name+"="+value)
+	}
+	for _, m := range c.VolumeMounts {
+		must(t, os.MkdirAll(filepath.Join(image, m.MountPath), 0o755))
+		result.Mounts[m.MountPath] = volumes[m.Name].dir
+	}
+	return result
+}
+
+var variable = regexp.MustCompile(`\$\$|\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)`)
+
+// expand puts values of the environment in the place of $(NAME), as the kubelet does.
+func expand(text string, env map[string]string) string {
+	return variable.ReplaceAllStringFunc(text, func(found string) string {
+		if found == "$$" {
+			return "$"
+		}
+		if value, ok := env[found[2:len(found)-1]]; ok {
+			return value
+		}
+		return found
+	})
+}
+
+// connect gives a client of the pod's memcached, once it answers. With a configuration
+// it speaks TLS.
+func (p *pod) connect(t *testing.T, config *tls.Config) *memcached.Client {
+	t.Helper()
+	var client *memcached.Client
+	p.eventually(t, "memcached takes a connection", func() (err error) {
+		client, err = dial(t, p.port, config)
+		return err
+	})
+	return client
+}
+
+// dial gives a client of the memcached that listens on port. TLS is shaken hands on.
+func dial(t *testing.T, port string, config *tls.Config) (*memcached.Client, error) {
+	t.Helper()
+	dialer := &net.Dialer{Timeout: patience}
+	connection, err := dialer.DialContext(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", port))
+	if err != nil {
+		return nil, err
+	}
+	if config != nil {
+		secure := tls.Client(connection, config)
+		if err := secure.HandshakeContext(t.Context()); err != nil {
+			_ = connection.Close()
+			return nil, err
+		}
+		connection = secure
+	}
+	client := memcached.NewClient(connection)
+	t.Cleanup(func() { _ = client.Close() })
+	return client, nil
+}
+
+// eventually waits until try succeeds, and not for a pod that ended.
+func (p *pod) eventually(t *testing.T, what string, try func() error) {
+	t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		select {
+		case <-p.ended:
+			t.Fatalf("%s: %v; the pod ended", what, err)
+		case <-deadline.C:
+			t.Fatalf("%s: %v, after %s", what, err, patience)
+		case <-tick.C:
+		}
+	}
+}
+
+// freePort is a port of loopback that nobody uses.
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", ":0")
+	must(t, err)
+	defer listener.Close()
+	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+}
+
+// output is what the containers write, for whoever looks at a failed test.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+var _ io.Writer = (*output)(nil)
+
+func (o *output) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(text)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package walk
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/example/memcached-operator/manifests"
+	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/test/controlplane"
+)
+
+// plane is the API server that all tests share.
+var plane *controlplane.ControlPlane
+
+func TestMain(m *testing.M) {
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
+	var err error
+	plane, err = controlplane.Start("--without-controllers")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := plane.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	return m.Run()
+}
+
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func templates(t *testing.T) render.Tree {
+	t.Helper()
+	tree, err := render.LoadTree(manifests.FS)
+	fatal(t, err)
+	return tree
+}
+
+func newWalker(t *testing.T, tree render.Tree) *walker {
+	t.Helper()
+	renderer, err := render.New(tree, render.Defaults{AllowPrivilegedFields: true})
+	fatal(t, err)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "walk-"}}
+	fatal(t, plane.Client.Create(t.Context(), namespace))
+	return &walker{namespace: namespace.Name, renderer: renderer}
+}
+
+func TestEveryPropertyIsCheckedAndShows(t *testing.T) {
+	w := newWalker(t, templates(t))
+	nodes := specSchema(t).all()
+	var covered atomic.Int64
+	t.Run("properties", func(t *testing.T) {
+		for _, n := range nodes {
+			t.Run(n.path, func(t *testing.T) {
+				t.Parallel()
+				if err := w.walk(t.Context(), n); err != nil {
+					t.Error(err)
+					return
+				}
+				covered.Add(1)
+			})
+		}
+	})
+	share := 100 * float64(covered.Load()) / float64(len(nodes))
+	t.Logf("%d of %d properties are covered: %.1f %%", covered.Load(), len(nodes), share)
+	if share < 100 {
+		t.Error("a property is not wired, not checked, or has no sample")
+	}
+}
+
+// TestAPropertyThatIsNotWiredIsFound takes components away: the walk must miss what
+// they do.
+func TestAPropertyThatIsNotWiredIsFound(t *testing.T) {
+	t.Parallel()
+	unwired := map[string]string{
+		"threads":                            "spec.threads",
+		"affinity":                           "spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[].weight",
+		"metrics.serviceMonitor.labels":      "spec.metrics.serviceMonitor.labels[key]",
+		"podDisruptionBudget.maxUnavailable": "spec.podDisruptionBudget.maxUnavailable",
+		"networkPolicy.metricsFrom":          "spec.networkPolicy.metricsFrom[].ipBlock.cidr",
+	}
+	tree := templates(t)
+	for component := range unwired {
+		const file = "components/%s/kustomization.yaml"
+		if _, ok := tree[fmt.Sprintf(file, component)]; !ok {
+			t.Fatalf("there is no component %s", component)
+		}
+		delete(tree, fmt.Sprintf(file, component))
+	}
+	w := newWalker(t, tree)
+	for component, path := range unwired {
+		n := nodeAt(specSchema(t), path)
+		if n == nil {
+			t.Fatalf("there is no property %s", path)
+		}
+		if err := w.walk(t.Context(), n); err == nil || !strings.Contains(err.Error(), "is the property wired") {
+			t.Errorf("without the component %s the walk says of %s: %v", component, path, err)
+		}
+	}
+}
+
+func nodeAt(root *node, path string) *node {
+	for _, n := range root.all() {
+		if n.path == path {
+			return n
+		}
+	}
+	return nil
+}
+
+// TestTheTablesSpeakOfProperties finds what is left in the tables when a property goes.
+func TestTheTablesSpeakOfProperties(t *testing.T) {
+	t.Parallel()
+	nodes := specSchema(t).all()
+	for name, ends := range map[string][]string{
+		"samples": ends(samples), "always": ends(always), "beside": ends(beside), "keys": ends(keys), "unseen": ends(unseen),
+		"indispensable": ends(indispensable), "implied": ends(implied), "unrenderable": ends(unrenderable),
+	} {
+		for _, end := range ends {
+			found := false
+			for _, n := range nodes {
+				found = found || strings.HasSuffix(n.path, end)
+			}
+			if !found {
+				t.Errorf("%s: no property ends with %s", name, end)
+			}
+		}
+	}
+}
+
+func ends[T any](table map[string]T) []string {
+	var result []string
+	for end := range table {
+		result = append(result, end)
+	}
+	return result
+}
