@@ -132,8 +132,9 @@ bench: kube ## Run the benchmarks, each beside its baseline; the output suits be
 	go test -run '^$$' -bench . -count $(BENCHCOUNT) ./reconcilers/... ./test/...
 
 .PHONY: fuzz
-fuzz: ## Fuzz the renderer against kustomize for FUZZTIME (1m).
+fuzz: ## Fuzz the renderer against kustomize: texts for FUZZTIME (1m), then sets of features.
 	go test -run '^$$' -fuzz FuzzRender -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./reconcilers/render
+	go test -run '^$$' -fuzz FuzzFeatures -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./reconcilers/render
 
 .PHONY: govulncheck
 govulncheck: build $(BIN)/govulncheck ## Look for known vulnerabilities in what the operator calls (asks the Go vulnerability database).

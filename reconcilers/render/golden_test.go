@@ -111,6 +111,25 @@ func TestAPatchOfAnnotationsGoesWithEveryFeature(t *testing.T) {
 	}
 }
 
+// A start does not try them one by one, since this does.
+func TestEveryShippedComponentStandsAlone(t *testing.T) {
+	t.Parallel()
+	r := mustNew(t, shipped(t), Defaults{})
+	mc, in, err := r.example()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := r.tree.components()
+	for _, name := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := r.try(withParents(name, all), mc, in); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestEveryGoldenFileHasItsMemcached(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/golden/*.yaml")

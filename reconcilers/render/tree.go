@@ -3,6 +3,7 @@
 package render
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -102,6 +103,20 @@ func (t Tree) hasDir(dir string) bool {
 		}
 	}
 	return false
+}
+
+// sameIn tells whether both trees hold the same files, byte for byte, below dir.
+func (t Tree) sameIn(dir string, other Tree) bool {
+	below := func(tree Tree) Tree {
+		files := Tree{}
+		for name, content := range tree {
+			if strings.HasPrefix(name, dir+"/") {
+				files[name] = content
+			}
+		}
+		return files
+	}
+	return maps.EqualFunc(below(t), below(other), bytes.Equal)
 }
 
 // components are the names of the directories under components, sorted, without site.

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"testing"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
+// features are the fields that FuzzFeatures sets, one a bit: name is text that may
+// name an object, value any text, n a number from 1024 to 65535.
+var features = []func(s *cachev1alpha1.MemcachedSpec, name, value string, n int32){
+	func(s *cachev1alpha1.MemcachedSpec, _, _ string, n int32) {
+		s.Memory = resource.NewQuantity(int64(n)<<12, resource.BinarySI)
+	},
+	func(s *cachev1alpha1.MemcachedSpec, _, _ string, n int32) {
+		s.MaxItemSize = resource.NewQuantity(int64(n)<<10, resource.BinarySI)
+	},
+	func(s *cachev1alpha1.MemcachedSpec, _, _ string, n int32) {
+		s.Threads, s.MaxConnections, s.Verbosity = &n, &n, new(n%4)
+	},
+	func(s *cachev1alpha1.MemcachedSpec, name, _ string, _ int32) {
+		s.PriorityClassName, s.ServiceAccountName = &name, &name
+	},
+	func(s *cachev1alpha1.MemcachedSpec, name, value string, n int32) {
+		s.NodeSelector = map[string]cachev1alpha1.LabelValue{"key": cachev1alpha1.LabelValue(name)}
+		s.Tolerations = []corev1.Toleration{{Key: "key", Value: value, TolerationSeconds: new(int64(n))}}
+	},
+	func(s *cachev1alpha1.MemcachedSpec, name, value string, _ int32) {
+		s.Service = &cachev1alpha1.Service{
+			Labels:      map[string]cachev1alpha1.LabelValue{"key": cachev1alpha1.LabelValue(name)},
+			Annotations: map[string]cachev1alpha1.AnnotationValue{"key": cachev1alpha1.AnnotationValue(value)},
+			ClusterIP:   new(true),
+		}
+	},
+	func(s *cachev1alpha1.MemcachedSpec, _, _ string, n int32) {
+		s.PodDisruptionBudget = &cachev1alpha1.PodDisruptionBudget{MaxUnavailable: new(intstr.FromInt32(n))}
+	},
+	func(s *cachev1alpha1.MemcachedSpec, _, _ string, n int32) {
+		s.PodDisruptionBudget = &cachev1alpha1.PodDisruptionBudget{MaxUnavailable: new(intstr.FromString("25%"))}
+		s.PreStop = &cachev1alpha1.PreStop{SleepSeconds: n}
+	},
+	func(s *cachev1alpha1.MemcachedSpec, name, _ string, _ int32) {
+		s.NetworkPolicy = &cachev1alpha1.NetworkPolicy{From: []networkingv1.NetworkPolicyPeer{
+			{PodSelector: &metav1.LabelSelector{}}, {PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"key": name}}},
+		}}
+	},
+	func(s *cachev1alpha1.MemcachedSpec, name, _ string, n int32) {
+		s.TLS = &cachev1alpha1.TLS{SecretName: name, ClientAuth: new(cachev1alpha1.ClientAuthRequire), PlaintextPort: &n}
+	},
+	func(s *cachev1alpha1.MemcachedSpec, name, _ string, _ int32) {
+		s.Auth = &cachev1alpha1.Auth{SecretName: name, Key: &name}
+	},
+	func(s *cachev1alpha1.MemcachedSpec, name, _ string, n int32) {
+		s.Metrics = &cachev1alpha1.Metrics{
+			Port: &n, Image: &name,
+			ServiceMonitor: &cachev1alpha1.ServiceMonitor{Interval: new("1m"), Labels: map[string]cachev1alpha1.LabelValue{"key": cachev1alpha1.LabelValue(name)}},
+			Rules:          &cachev1alpha1.Rules{MemoryPercent: new(n % 100), ConnectionsPercent: new(n % 99)},
+		}
+	},
+	func(s *cachev1alpha1.MemcachedSpec, name, value string, _ int32) {
+		s.PodMetadata = &cachev1alpha1.PodMetadata{
+			Labels:      map[string]cachev1alpha1.LabelValue{"key": cachev1alpha1.LabelValue(name)},
+			Annotations: map[string]cachev1alpha1.AnnotationValue{"key": cachev1alpha1.AnnotationValue(value)},
+		}
+	},
+}
+
+// FuzzFeatures does with sets of features what FuzzRender does with names and texts.
+func FuzzFeatures(f *testing.F) {
+	for i, text := range []string{"a", "true", "null", "123", "1e3", "mark-0001", "mark-0000x", "918273000", "$(X)", "a: b", "\"", "\u2028", "> 1"} {
+		f.Add("cache", text, text, int32(1024+i), uint16(1)<<i)
+		f.Add("true", text, text, int32(65535-i), ^(uint16(1) << i))
+	}
+	r := mustNew(f, shipped(f), Defaults{AllowPrivilegedFields: true})
+	f.Fuzz(func(t *testing.T, cr, name, value string, n int32, set uint16) {
+		if len(cr) > 52 || !crName.MatchString(cr) || !utf8.ValidString(value) || len(validation.IsDNS1123Subdomain(name)) > 0 ||
+			len(validation.IsValidLabelValue(name)) > 0 || n < 1024 || n > 65535 {
+			t.Skip("admission refuses it")
+		}
+		mc := named(cr)
+		for i, feature := range features {
+			if set&(1<<i) != 0 {
+				feature(&mc.Spec, name, value, n)
+			}
+		}
+		objects, ok := renderLikeKustomize(t, r, mc)
+		if !ok {
+			t.Fatal("nothing is rendered")
+		}
+		mustBelongTo(t, objects, mc, r)
+	})
+}
