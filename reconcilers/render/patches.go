@@ -38,16 +38,15 @@ func (c checker) patchSelected(objects []*unstructured.Unstructured, patch cache
 	if err != nil {
 		return err
 	}
-	selected, group := false, ""
+	if groups := groupsOf(patch.Target, objects); len(groups) > 1 {
+		return fmt.Errorf("its target has a kind of several groups, %q: set target.group", groups)
+	}
+	selected := false
 	for _, object := range objects {
 		if !selects(patch.Target, object) {
 			continue
 		}
-		// Who may set the patch was asked for one group.
-		if selected && group != object.GroupVersionKind().Group {
-			return fmt.Errorf("its target has a kind of two groups, %q and %q: set target.group", group, object.GroupVersionKind().Group)
-		}
-		selected, group = true, object.GroupVersionKind().Group
+		selected = true
 		if err := c.patchOne(object, parsed); err != nil {
 			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 		}
@@ -62,6 +61,18 @@ func selects(target cachev1alpha1.PatchTarget, object *unstructured.Unstructured
 	return object.GetKind() == target.Kind &&
 		(target.Group == nil || object.GroupVersionKind().Group == *target.Group) &&
 		(target.Name == nil || object.GetName() == *target.Name)
+}
+
+// groupsOf are the groups of the kind that target leaves open. Whoever sets a patch was
+// asked whether he may for one group.
+func groupsOf(target cachev1alpha1.PatchTarget, objects []*unstructured.Unstructured) []string {
+	groups := map[string]bool{}
+	for _, object := range objects {
+		if object.GetKind() == target.Kind && target.Group == nil {
+			groups[object.GroupVersionKind().Group] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(groups))
 }
 
 func names(objects []*unstructured.Unstructured) []string {

@@ -85,6 +85,26 @@ func TestPatchesThatAreRefused(t *testing.T) {
 	}
 }
 
+func TestAPatchOfAKindInTwoGroupsNamesTheGroup(t *testing.T) {
+	t.Parallel()
+	other := "apiVersion: serving.example.com/v1\nkind: Service\nmetadata: {name: other}\n"
+	e := inSite("resources: [other.yaml]\n")
+	e["components/site/other.yaml"] = other
+	r := mustNew(t, edited(t, e), Defaults{AllowPrivilegedFields: true})
+	mc := plain()
+	mc.Spec.Patches = []cachev1alpha1.Patch{{
+		Target: cachev1alpha1.PatchTarget{Kind: "Service", Name: new("sample-other")},
+		Patch:  "metadata: {annotations: {patched: 'yes'}}",
+	}}
+	if _, err := r.Render(mc); err == nil || !strings.Contains(err.Error(), "target.group") {
+		t.Errorf("the error is %v", err)
+	}
+	mc.Spec.Patches[0].Target.Group = new("serving.example.com")
+	if got := find(t, mustRender(t, r, mc), "Service", "sample-other").GetAnnotations()["patched"]; got != "yes" {
+		t.Errorf("the annotation is %q", got)
+	}
+}
+
 func TestPatchesMayOnlyBeginWithJSON(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})

@@ -29,6 +29,8 @@ tolerations: [{key: a, operator: Exists}, {key: b, operator: Exists, effect: NoE
 podMetadata: {labels: {a: b, c: d}, annotations: {e: f, g: h}}
 service: {labels: {a: b, c: d}, annotations: {e: f, g: h}}
 metrics: {image: registry.example.com/exporter, serviceMonitor: {labels: {a: b, c: d}}, rules: {labels: {a: b, c: d}}}
+networkPolicy: {from: [{podSelector: {}}, {ipBlock: {cidr: 10.0.0.0/8, except: [10.1.0.0/16]}}], metricsFrom: [{namespaceSelector: {}}]}
+podDisruptionBudget: {maxUnavailable: 0}
 patches:
 - {target: {kind: Deployment}, patch: "spec: {minReadySeconds: 1}"}
 - {target: {kind: Service}, patch: "metadata: {annotations: {x: y}}"}
@@ -37,47 +39,55 @@ patches:
 func TestLeavingAndTakingAwayIsFree(t *testing.T) {
 	t.Parallel()
 	for sentence, row := range map[string]struct{ before, patch string }{
-		"the size beside all of them":               {whole, `{"spec": {"size": 5}}`},
-		"the memory beside all of them":             {whole, `{"spec": {"memory": "128Mi"}}`},
-		"labels of the Memcached itself":            {whole, `{"metadata": {"labels": {"team": "red"}, "annotations": {"a": "b"}}}`},
-		"a pause":                                   {whole, `{"spec": {"paused": true}}`},
-		"TLS away":                                  {whole, `{"spec": {"tls": null}}`},
-		"TLS away, and another image":               {whole, `{"spec": {"tls": null, "image": "memcached:1.6.44"}}`},
-		"another port beside TLS":                   {whole, `{"spec": {"tls": {"plaintextPort": 11311}}}`},
-		"client certificates":                       {whole, `{"spec": {"tls": {"clientAuth": "Require"}}}`},
-		"authentication away":                       {"{size: 1, auth: {secretName: users}}", `{"spec": {"auth": null}}`},
-		"the default key, written out":              {"{size: 1, auth: {secretName: users}}", `{"spec": {"auth": {"key": "auth"}}}`},
-		"no Secret to pull images":                  {whole, `{"spec": {"imagePullSecrets": null}}`},
-		"an empty list of them":                     {whole, `{"spec": {"imagePullSecrets": []}}`},
-		"one Secret to pull images away":            {whole, `{"spec": {"imagePullSecrets": [{"name": "second"}]}}`},
-		"Secrets to pull images turned round":       {whole, `{"spec": {"imagePullSecrets": [{"name": "second"}, {"name": "registry"}]}}`},
-		"the image away beside TLS":                 {whole, `{"spec": {"image": null}}`},
-		"the exporter's image away":                 {whole, `{"spec": {"metrics": {"image": null}}}`},
-		"metrics away":                              {whole, `{"spec": {"metrics": null}}`},
-		"metrics beside TLS":                        {"{size: 1, tls: {secretName: web}}", `{"spec": {"metrics": {"serviceMonitor": {}, "rules": {}}}}`},
-		"arguments away beside TLS":                 {whole, `{"spec": {"extraArgs": null}}`},
-		"the service account away":                  {whole, `{"spec": {"serviceAccountName": null}}`},
-		"the priority away":                         {whole, `{"spec": {"priorityClassName": null}}`},
-		"tolerations away":                          {whole, `{"spec": {"tolerations": null}}`},
-		"one toleration away":                       {whole, `{"spec": {"tolerations": [{"key": "b", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 3}]}}`},
-		"pod labels away":                           {whole, `{"spec": {"podMetadata": {"labels": null}}}`},
-		"one pod label away":                        {whole, `{"spec": {"podMetadata": {"labels": {"a": null}}}}`},
-		"one pod annotation away":                   {whole, `{"spec": {"podMetadata": {"annotations": {"e": null}}}}`},
-		"pod metadata away":                         {whole, `{"spec": {"podMetadata": null}}`},
-		"one Service label away":                    {whole, `{"spec": {"service": {"labels": {"a": null}}}}`},
-		"the Service's additions away":              {whole, `{"spec": {"service": null}}`},
-		"one label of the ServiceMonitor away":      {whole, `{"spec": {"metrics": {"serviceMonitor": {"labels": {"a": null}}}}}`},
-		"another interval of it":                    {whole, `{"spec": {"metrics": {"serviceMonitor": {"interval": "1m"}}}}`},
-		"another threshold of the alerts":           {whole, `{"spec": {"metrics": {"rules": {"memoryPercent": 80}}}}`},
-		"patches away":                              {whole, `{"spec": {"patches": null}}`},
-		"an empty list of patches":                  {whole, `{"spec": {"patches": []}}`},
-		"everything away":                           {whole, `[{"op": "replace", "path": "/spec", "value": {}}]`},
-		"an image without a Secret":                 {"size: 1", `{"spec": {"image": "memcached:1.6.44"}}`},
-		"an image beside Secrets that only pull it": {"{size: 1, imagePullSecrets: [{name: registry}]}", `{"spec": {"image": "memcached:1.6.44"}}`},
-		"arguments without a Secret":                {"size: 1", `{"spec": {"extraArgs": ["--disable-cas"]}}`},
-		"a network policy":                          {"size: 1", `{"spec": {"networkPolicy": {"from": [{"podSelector": {}}]}}}`},
-		"placement":                                 {"size: 1", `{"spec": {"nodeSelector": {"disk": "ssd"}, "affinity": {"podAntiAffinity": {}}}}`},
-		"resources":                                 {"size: 1", `{"spec": {"resources": {"requests": {"memory": "1Gi"}}}}`},
+		"the size beside all of them":              {whole, `{"spec": {"size": 5}}`},
+		"the memory beside all of them":            {whole, `{"spec": {"memory": "128Mi"}}`},
+		"labels of the Memcached itself":           {whole, `{"metadata": {"labels": {"team": "red"}, "annotations": {"a": "b"}}}`},
+		"a pause":                                  {whole, `{"spec": {"paused": true}}`},
+		"TLS away":                                 {whole, `{"spec": {"tls": null}}`},
+		"TLS away, and another image":              {"{size: 1, tls: {secretName: web}}", `{"spec": {"tls": null, "image": "memcached:1.6.44"}}`},
+		"another port beside TLS":                  {whole, `{"spec": {"tls": {"plaintextPort": 11311}}}`},
+		"client certificates":                      {whole, `{"spec": {"tls": {"clientAuth": "Require"}}}`},
+		"authentication away":                      {"{size: 1, auth: {secretName: users}}", `{"spec": {"auth": null}}`},
+		"the default key, written out":             {"{size: 1, auth: {secretName: users}}", `{"spec": {"auth": {"key": "auth"}}}`},
+		"no Secret to pull images":                 {whole, `{"spec": {"imagePullSecrets": null}}`},
+		"an empty list of them":                    {whole, `{"spec": {"imagePullSecrets": []}}`},
+		"one Secret to pull images away":           {whole, `{"spec": {"imagePullSecrets": [{"name": "second"}]}}`},
+		"Secrets to pull images turned round":      {whole, `{"spec": {"imagePullSecrets": [{"name": "second"}, {"name": "registry"}]}}`},
+		"the image away beside TLS":                {whole, `{"spec": {"image": null}}`},
+		"the exporter's image away":                {whole, `{"spec": {"metrics": {"image": null}}}`},
+		"metrics away":                             {whole, `{"spec": {"metrics": null, "networkPolicy": {"metricsFrom": null}}}`},
+		"metrics beside TLS":                       {"{size: 1, tls: {secretName: web}}", `{"spec": {"metrics": {"serviceMonitor": {}, "rules": {}}}}`},
+		"arguments away beside TLS":                {whole, `{"spec": {"extraArgs": null}}`},
+		"the service account away":                 {whole, `{"spec": {"serviceAccountName": null}}`},
+		"the priority away":                        {whole, `{"spec": {"priorityClassName": null}}`},
+		"tolerations away":                         {whole, `{"spec": {"tolerations": null}}`},
+		"one toleration away":                      {whole, `{"spec": {"tolerations": [{"key": "b", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 3}]}}`},
+		"pod labels away":                          {whole, `{"spec": {"podMetadata": {"labels": null}}}`},
+		"one pod label away":                       {whole, `{"spec": {"podMetadata": {"labels": {"a": null}}}}`},
+		"one pod annotation away":                  {whole, `{"spec": {"podMetadata": {"annotations": {"e": null}}}}`},
+		"pod metadata away":                        {whole, `{"spec": {"podMetadata": null}}`},
+		"one Service label away":                   {whole, `{"spec": {"service": {"labels": {"a": null}}}}`},
+		"the Service's additions away":             {whole, `{"spec": {"service": null}}`},
+		"one label of the ServiceMonitor away":     {whole, `{"spec": {"metrics": {"serviceMonitor": {"labels": {"a": null}}}}}`},
+		"another interval of it":                   {whole, `{"spec": {"metrics": {"serviceMonitor": {"interval": "1m"}}}}`},
+		"another threshold of the alerts":          {whole, `{"spec": {"metrics": {"rules": {"memoryPercent": 80}}}}`},
+		"patches away":                             {whole, `{"spec": {"patches": null}}`},
+		"an empty list of patches":                 {whole, `{"spec": {"patches": []}}`},
+		"everything away":                          {whole, `[{"op": "replace", "path": "/spec", "value": {}}]`},
+		"an image without a Secret":                {"size: 1", `{"spec": {"image": "memcached:1.6.44"}}`},
+		"the Secrets away, and another image":      {"{size: 1, imagePullSecrets: [{name: registry}]}", `{"spec": {"imagePullSecrets": null, "image": "memcached:1.6.44"}}`},
+		"the image away beside Secrets to pull it": {"{size: 1, image: registry.example.com/memcached, imagePullSecrets: [{name: registry}]}", `{"spec": {"image": null}}`},
+		"arguments without a Secret":               {"size: 1", `{"spec": {"extraArgs": ["--disable-cas"]}}`},
+		"the network policy away":                  {whole, `{"spec": {"networkPolicy": null}}`},
+		"one peer away":                            {whole, `{"spec": {"networkPolicy": {"from": [{"podSelector": {}}]}}}`},
+		"peers turned round":                       {whole, `{"spec": {"networkPolicy": {"from": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}}, {"podSelector": {}}]}}}`},
+		"the peers of the metrics away":            {whole, `{"spec": {"networkPolicy": {"metricsFrom": null}}}`},
+		"the number of the budget away":            {whole, `{"spec": {"podDisruptionBudget": {"maxUnavailable": null}}}`},
+		"the budget away":                          {whole, `{"spec": {"podDisruptionBudget": null}}`},
+		"no budget in place of an administrator's": {whole, `{"spec": {"podDisruptionBudget": {"maxUnavailable": null, "disabled": true}}}`},
+		"no budget":                                {"size: 1", `{"spec": {"podDisruptionBudget": {"disabled": true}}}`},
+		"placement":                                {"size: 1", `{"spec": {"nodeSelector": {"disk": "ssd"}, "affinity": {"podAntiAffinity": {}}}}`},
+		"resources":                                {"size: 1", `{"spec": {"resources": {"requests": {"memory": "1Gi"}}}}`},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -192,7 +202,8 @@ func TestAnUnknownKindNeedsItsGroup(t *testing.T) {
 func TestTheDearestMemcachedIsChecked(t *testing.T) {
 	t.Parallel()
 	spec := "tls: {secretName: web}\nauth: {secretName: users}\nimagePullSecrets: [{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}, {name: h}]\n" +
-		"podMetadata: {labels: {a: b}}\nservice: {labels: {a: b}}\npatches:\n"
+		"podMetadata: {labels: {a: b}}\nservice: {labels: {a: b}}\nimage: memcached:1.6.44\npodDisruptionBudget: {maxUnavailable: 0}\n" +
+		"networkPolicy: {from: [" + strings.Repeat("{podSelector: {matchLabels: {role: web, tier: front}}}, ", 32) + "]}\npatches:\n"
 	patches := make([]string, 0, 16)
 	for i := range 16 {
 		kind := []string{"Deployment", "Service", "NetworkPolicy", "PodDisruptionBudget", "PrometheusRule", "ServiceMonitor"}[i%6]
@@ -204,6 +215,9 @@ func TestTheDearestMemcachedIsChecked(t *testing.T) {
 	namespace := newNamespace(t)
 	most := spec + strings.Join(patches, "\n")
 	fatal(t, cluster.Client.Create(t.Context(), memcached(namespace, victim, most)))
+	// Every Secret kept, and all else another.
+	other := strings.NewReplacer("xx", "yy", "front", "back", "a: b", "a: c", "1.6.44", "1.6.43", "maxUnavailable: 0", "maxUnavailable: 1").Replace(most)
+	fatal(t, ways(true)["replace"](t.Context(), cluster.Client, memcached(namespace, victim, other)))
 	c, err := as()
 	fatal(t, err)
 	if err := c.Create(t.Context(), memcached(namespace, "other", most)); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "naming the Secret web") {

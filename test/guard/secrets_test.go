@@ -124,6 +124,40 @@ var onSecrets = map[string]attack{
 		refused: "spec.metrics.image",
 		rights:  []string{"get secrets/web"},
 	},
+	"the image edited beside a Secret that pulls it": {
+		before:  "imagePullSecrets: [{name: registry}]",
+		spec:    "{imagePullSecrets: [{name: registry}], image: registry.example.com/private}",
+		refused: "spec.image: setting it beside Secrets (here registry) takes the right to get each",
+		rights:  []string{"get secrets/registry"},
+	},
+	"the image edited while one of two Secrets to pull it goes": {
+		before:  "{imagePullSecrets: [{name: registry}, {name: web}], image: 'memcached:1.6.45'}",
+		spec:    "{imagePullSecrets: [{name: web}], image: registry.example.com/private}",
+		refused: "spec.image: setting it beside Secrets (here web)",
+		rights:  []string{"get secrets/web"},
+	},
+	"the image edited beside as many Secrets as a Memcached can name": {
+		before: "{tls: {secretName: web}, auth: {secretName: users}, imagePullSecrets: [{name: a}, {name: b}, {name: c}, {name: d}, " +
+			"{name: e}, {name: f}, {name: g}, {name: h}]}",
+		spec: "{tls: {secretName: web}, auth: {secretName: users}, imagePullSecrets: [{name: a}, {name: b}, {name: c}, {name: d}, " +
+			"{name: e}, {name: f}, {name: g}, {name: h}], image: registry.example.com/thief}",
+		refused: "spec.image: setting it beside Secrets (here web, users, a, b, c, d, e, f, g, h)",
+		rights: []string{"get secrets/web", "get secrets/users", "get secrets/a", "get secrets/b", "get secrets/c", "get secrets/d",
+			"get secrets/e", "get secrets/f", "get secrets/g", "get secrets/h"},
+	},
+	"the exporter's image edited beside a Secret that pulls it": {
+		before:  "{imagePullSecrets: [{name: registry}], metrics: {}}",
+		spec:    "{imagePullSecrets: [{name: registry}], metrics: {image: registry.example.com/private}}",
+		refused: "spec.metrics.image: setting it beside Secrets (here registry)",
+		rights:  []string{"get secrets/registry"},
+	},
+	"a sidecar patched in beside a Secret that pulls its image": {
+		before: "imagePullSecrets: [{name: registry}]",
+		spec: "{imagePullSecrets: [{name: registry}], patches: [{target: {kind: Deployment}, " +
+			"patch: 'spec: {template: {spec: {containers: [{name: thief, image: registry.example.com/private}]}}}'}]}",
+		refused: "spec.patches: setting it beside Secrets (here registry)",
+		rights:  []string{"get secrets/registry", deployments},
+	},
 	"arguments edited beside an administrator's TLS": {
 		before:  "tls: {secretName: web}",
 		spec:    "{tls: {secretName: web}, extraArgs: ['--disable-cas']}",
@@ -140,14 +174,14 @@ var onSecrets = map[string]attack{
 		before:  "tls: {secretName: web}",
 		spec:    "{tls: {secretName: web}, patches: [{target: {kind: Deployment}, patch: 'spec: {template: {spec: {shareProcessNamespace: true}}}'}]}",
 		refused: "spec.patches: setting it beside Secrets (here web)",
-		rights:  []string{"get secrets/web", "create deployments.apps"},
+		rights:  []string{"get secrets/web", deployments},
 	},
 	"an administrator's patch taken away that undid another, beside TLS": {
 		before: "{tls: {secretName: web}, patches: [{target: {kind: Deployment}, patch: 'spec: {template: {spec: {shareProcessNamespace: true}}}'}, " +
 			"{target: {kind: Deployment}, patch: 'spec: {template: {spec: {shareProcessNamespace: false}}}'}]}",
 		spec:    "{tls: {secretName: web}, patches: [{target: {kind: Deployment}, patch: 'spec: {template: {spec: {shareProcessNamespace: true}}}'}]}",
 		refused: "spec.patches",
-		rights:  []string{"get secrets/web", "create deployments.apps"},
+		rights:  []string{"get secrets/web", deployments},
 	},
 }
 

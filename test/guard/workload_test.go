@@ -7,6 +7,8 @@ import "testing"
 const (
 	deployments = "create deployments.apps"
 	services    = "create services"
+	policies    = "create networkpolicies.networking.k8s.io"
+	budgets     = "create poddisruptionbudgets.policy"
 )
 
 // What other programs read off pods, Services and the rest, and do for them.
@@ -25,6 +27,24 @@ var onWorkloads = map[string]attack{
 		before:  "serviceAccountName: cache",
 		spec:    "serviceAccountName: admin",
 		refused: "spec.serviceAccountName",
+		rights:  []string{deployments},
+	},
+	"the image edited beside an administrator's service account": {
+		before:  "serviceAccountName: cache",
+		spec:    "{serviceAccountName: cache, image: registry.example.com/mine:1}",
+		refused: "spec.image: setting it takes the right to create deployments.apps",
+		rights:  []string{deployments},
+	},
+	"the image edited beside an administrator's patches": {
+		before:  "patches: [{target: {kind: Deployment}, patch: 'metadata: {annotations: {a: b}}'}]",
+		spec:    "{patches: [{target: {kind: Deployment}, patch: 'metadata: {annotations: {a: b}}'}], image: registry.example.com/mine:1}",
+		refused: "spec.image: setting it takes the right to create deployments.apps",
+		rights:  []string{deployments},
+	},
+	"the exporter's image edited beside an administrator's annotation": {
+		before:  "{metrics: {}, podMetadata: {annotations: {vault.example.com/inject: 'true'}}}",
+		spec:    "{metrics: {image: registry.example.com/mine:1}, podMetadata: {annotations: {vault.example.com/inject: 'true'}}}",
+		refused: "spec.metrics.image: setting it takes the right to create deployments.apps",
 		rights:  []string{deployments},
 	},
 	"pods that go before all others": {
@@ -136,12 +156,75 @@ var onWorkloads = map[string]attack{
 		refused: "spec.metrics.rules.labels: setting it takes the right to create prometheusrules.monitoring.coreos.com",
 		rights:  []string{"create prometheusrules.monitoring.coreos.com"},
 	},
+	"pods opened to their neighbours under a policy that lets nobody in": {
+		spec:    "networkPolicy: {from: [{podSelector: {}}]}",
+		refused: "spec.networkPolicy.from: setting it takes the right to create networkpolicies.networking.k8s.io",
+		rights:  []string{policies},
+	},
+	"pods opened to everybody": {
+		spec:    "networkPolicy: {from: [{ipBlock: {cidr: 0.0.0.0/0}}]}",
+		refused: "spec.networkPolicy.from",
+		rights:  []string{policies},
+	},
+	"one more peer beside an administrator's": {
+		before:  "networkPolicy: {from: [{podSelector: {matchLabels: {role: web}}}]}",
+		spec:    "networkPolicy: {from: [{podSelector: {matchLabels: {role: web}}}, {namespaceSelector: {}}]}",
+		refused: "spec.networkPolicy.from",
+		rights:  []string{policies},
+	},
+	"an administrator's peer made wider": {
+		before:  "networkPolicy: {from: [{podSelector: {matchLabels: {role: web}}, namespaceSelector: {matchLabels: {team: red}}}]}",
+		spec:    "networkPolicy: {from: [{podSelector: {matchLabels: {role: web}}, namespaceSelector: {}}]}",
+		refused: "spec.networkPolicy.from",
+		rights:  []string{policies},
+	},
+	"an administrator's addresses without the exception": {
+		before:  "networkPolicy: {from: [{ipBlock: {cidr: 10.0.0.0/8, except: [10.1.0.0/16]}}]}",
+		spec:    "networkPolicy: {from: [{ipBlock: {cidr: 10.0.0.0/8}}]}",
+		refused: "spec.networkPolicy.from",
+		rights:  []string{policies},
+	},
+	"the metrics opened to who may only connect": {
+		before:  "{metrics: {}, networkPolicy: {from: [{podSelector: {}}]}}",
+		spec:    "{metrics: {}, networkPolicy: {from: [{podSelector: {}}], metricsFrom: [{podSelector: {}}]}}",
+		refused: "spec.networkPolicy.metricsFrom: setting it takes the right to create networkpolicies.networking.k8s.io",
+		rights:  []string{policies},
+	},
+	"clients where there were only the metrics": {
+		before:  "{metrics: {}, networkPolicy: {from: [{podSelector: {matchLabels: {role: web}}}], metricsFrom: [{podSelector: {}}]}}",
+		spec:    "{metrics: {}, networkPolicy: {from: [{podSelector: {}}], metricsFrom: [{podSelector: {}}]}}",
+		refused: "spec.networkPolicy.from: setting it",
+		rights:  []string{policies},
+	},
+	"nodes that cannot be drained": {
+		spec:    "podDisruptionBudget: {maxUnavailable: 0}",
+		refused: "spec.podDisruptionBudget.maxUnavailable: setting it takes the right to create poddisruptionbudgets.policy",
+		rights:  []string{budgets},
+	},
+	"nodes that cannot be drained, as a percentage": {
+		spec:    "podDisruptionBudget: {maxUnavailable: 0%}",
+		refused: "spec.podDisruptionBudget.maxUnavailable",
+		rights:  []string{budgets},
+	},
+	"an administrator's budget made nothing": {
+		before:  "podDisruptionBudget: {maxUnavailable: 25%}",
+		spec:    "podDisruptionBudget: {maxUnavailable: 0}",
+		refused: "spec.podDisruptionBudget.maxUnavailable",
+		rights:  []string{budgets},
+	},
+	"a budget where an administrator wants none": {
+		before:  "podDisruptionBudget: {disabled: true}",
+		spec:    "podDisruptionBudget: {disabled: false, maxUnavailable: 0}",
+		refused: "spec.podDisruptionBudget.maxUnavailable",
+		rights:  []string{budgets},
+	},
 	"everything at once": {
 		spec: "{tls: {secretName: web}, imagePullSecrets: [{name: registry}], serviceAccountName: admin, tolerations: [{operator: Exists}], " +
 			"priorityClassName: system-node-critical, podMetadata: {labels: {a: b}}, service: {labels: {a: b}}, image: registry.example.com/thief, " +
+			"networkPolicy: {from: [{podSelector: {}}]}, podDisruptionBudget: {maxUnavailable: 0}, " +
 			"metrics: {serviceMonitor: {labels: {a: b}}, rules: {labels: {a: b}}}}",
 		refused: "naming the Secret web",
-		rights: []string{"get secrets/web", "get secrets/registry", deployments, services,
+		rights: []string{"get secrets/web", "get secrets/registry", deployments, services, policies, budgets,
 			"create servicemonitors.monitoring.coreos.com", "create prometheusrules.monitoring.coreos.com"},
 	},
 }
