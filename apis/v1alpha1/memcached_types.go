@@ -760,7 +760,7 @@ type MemcachedStatus struct {
 // operator renders its templates for it, applies what comes out, and reports
 // here.
 //
-// +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{Deployment,apps/v1},{Event,events.k8s.io/v1},{Pod,v1},{PodDisruptionBudget,policy/v1},{Service,v1}}
+// +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{Deployment,apps/v1},{Event,events.k8s.io/v1},{NetworkPolicy,networking.k8s.io/v1},{Pod,v1},{PodDisruptionBudget,policy/v1},{PrometheusRule,monitoring.coreos.com/v1},{Service,v1},{ServiceMonitor,monitoring.coreos.com/v1}}
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=memcacheds,singular=memcached,scope=Namespaced,shortName=mc,categories=all
 // +kubebuilder:subresource:status

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/example/memcached-operator/test/e2e/cluster"
@@ -24,6 +25,7 @@ var suite struct {
 
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard()) // connections that are refused, as they are to be, end forwarded ports
 	os.Exit(runSuite(m))
 }
 

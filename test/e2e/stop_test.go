@@ -37,7 +37,7 @@ func TestAPodThatGoesAnswersForAWhile(t *testing.T) {
 			for _, endpoint := range slice.Endpoints {
 				if endpoint.TargetRef != nil && endpoint.TargetRef.Name == pod.Name {
 					c := endpoint.Conditions
-					return !*c.Ready && *c.Serving && *c.Terminating, fmt.Sprintf("ready %t, serving %t, terminating %t", *c.Ready, *c.Serving, *c.Terminating), err
+					return *c.Serving && *c.Terminating, fmt.Sprintf("serving %t, terminating %t", *c.Serving, *c.Terminating), err
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,7 +84,7 @@ func (c *Cluster) keep(ctx context.Context, t testing.TB, namespaces ...string) 
 }
 
 func (c *Cluster) keepNamespace(ctx context.Context, namespace string, write func(file, content string)) {
-	kinds := "memcacheds,deployments,replicasets,pods,services,endpointslices,poddisruptionbudgets,resourcequotas,configmaps"
+	kinds := "memcacheds,deployments,replicasets,pods,services,endpointslices,poddisruptionbudgets,networkpolicies,resourcequotas,configmaps"
 	for file, arguments := range map[string][]string{
 		"describe.txt": {"describe", kinds},
 		"objects.yaml": {"get", kinds + ",leases", "--show-managed-fields", "-o", "yaml"},
@@ -97,7 +98,7 @@ func (c *Cluster) keepNamespace(ctx context.Context, namespace string, write fun
 		write("logs.txt", err.Error())
 	}
 	for _, pod := range pods.Items {
-		for _, container := range pod.Spec.Containers {
+		for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 			for _, previous := range []bool{false, true} {
 				logs, err := c.Clients.CoreV1().Pods(namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: container.Name, Previous: previous}).DoRaw(ctx)
 				if err != nil && previous {

@@ -59,7 +59,8 @@ func (c *Cluster) Prometheus(t testing.TB, namespace string, names ...string) *P
 		})
 	}
 	files["prometheus.yml"] = toYAML(t, map[string]any{
-		"global":         map[string]any{"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+		// The exporter gives a memcached that does not answer a second.
+		"global":         map[string]any{"scrape_interval": "4s", "scrape_timeout": "4s", "evaluation_interval": "1s"},
 		"rule_files":     []string{"rules-*.yaml"},
 		"scrape_configs": jobs,
 	})
