@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -222,13 +223,31 @@ func (p *pod) eventually(t *testing.T, what string, try func() error) {
 	}
 }
 
-// freePort is a port of loopback that nobody uses.
+// ports are those that freePort tries: below what Linux gives to connections and to
+// listeners that ask for any (32768 and up), where others would take one in the moment
+// between a test's choice and its memcached's start.
+var ports atomic.Int32
+
+const (
+	firstPort = 12000
+	lastPort  = 32000
+)
+
+// freePort is a port that nobody uses, and that no other test gets.
 func freePort(t *testing.T) string {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", ":0")
-	must(t, err)
-	defer listener.Close()
-	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+	ports.CompareAndSwap(0, firstPort+int32(os.Getpid())%1000)
+	for {
+		port := ports.Add(1)
+		if port > lastPort {
+			t.Fatalf("no port from %d to %d is free", firstPort, lastPort)
+		}
+		address := ":" + strconv.Itoa(int(port))
+		if listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address); err == nil {
+			must(t, listener.Close())
+			return address[1:]
+		}
+	}
 }
 
 // output is what the containers write, for whoever looks at a failed test.
