@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/manifests"
 )
 
 var update = flag.Bool("update", false, "write what is rendered into testdata/golden")
@@ -25,7 +27,7 @@ var update = flag.Bool("update", false, "write what is rendered into testdata/go
 //	go test ./reconcilers/render -run Golden -update
 func TestGoldenMemcacheds(t *testing.T) {
 	t.Parallel()
-	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
+	r := permissive(t)
 	for _, file := range memcachedFiles(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
 			t.Parallel()
@@ -48,6 +50,25 @@ func TestGoldenMemcacheds(t *testing.T) {
 	}
 }
 
+// permissive is one Renderer for all tests that render every golden input: each set of
+// components takes a plan, which takes time.
+func permissive(t *testing.T) *Renderer {
+	t.Helper()
+	r, err := permissiveOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+var permissiveOnce = sync.OnceValues(func() (*Renderer, error) {
+	tree, err := LoadTree(manifests.FS)
+	if err != nil {
+		return nil, err
+	}
+	return New(tree, Defaults{AllowPrivilegedFields: true})
+})
+
 func memcachedFiles(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/memcacheds/*.yaml")
@@ -60,7 +81,7 @@ func memcachedFiles(t *testing.T) []string {
 // On OpenShift everything is the same but for users and groups.
 func TestOpenShiftTakesUsersAndGroupsAway(t *testing.T) {
 	t.Parallel()
-	elsewhere := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
+	elsewhere := permissive(t)
 	openShift := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
 	openShift.SetOpenShift(true)
 	for _, file := range memcachedFiles(t) {
@@ -88,7 +109,7 @@ func TestOpenShiftTakesUsersAndGroupsAway(t *testing.T) {
 // A patch is the last to change anything, whatever else is set.
 func TestAPatchOfAnnotationsGoesWithEveryFeature(t *testing.T) {
 	t.Parallel()
-	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
+	r := permissive(t)
 	for _, file := range memcachedFiles(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
 			t.Parallel()
