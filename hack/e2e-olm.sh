@@ -62,6 +62,7 @@ platform_images() {
   program_image "quay.io/operator-framework/olm:v$(pinned olm)" -- olm catalog cpb
   push "quay.io/operator-framework/olm:v$(pinned olm)" olm
   on_node crane push "$cache/images/memcached_1.6.45.tar" "$registry/memcached:1.6.45" > /dev/null
+  on_node crane push "$cache/images/prom_memcached-exporter_v0.16.0.tar" "$registry/prom/memcached-exporter:v0.16.0" > /dev/null
 }
 
 # OLM's own chart, without the console's package server, which needs an aggregated API.
@@ -149,8 +150,8 @@ step 'putting OLM onto it'
 platform_images
 install_olm
 step 'releasing two versions into its registry'
-# Bundles by digests need every image in the registry, memcached too.
-sed -i "s#value: memcached:#value: $registry/memcached:#" "$tree/src/config/manager/manager.yaml"
+# Bundles by digests need every image in the registry, memcached and its exporter too.
+sed -i -E "s#value: (memcached|prom/memcached-exporter):#value: $registry/\\1:#" "$tree/src/config/manager/manager.yaml"
 release 0.0.1
 release 0.0.2 0.0.1
 catalog old 0.0.1

@@ -3,6 +3,7 @@
 package render
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,36 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
+
+// patch returns objects with spec.patches applied. What that comes to is remembered,
+// since kustomize's filters take longer than all else, and most renderings are of a
+// Memcached that has not changed.
+func (r *Renderer) patch(objects []*unstructured.Unstructured, patches []cachev1alpha1.Patch) ([]*unstructured.Unstructured, error) {
+	if len(patches) == 0 {
+		return objects, nil
+	}
+	text, err := json.Marshal([]any{objects, patches})
+	if err != nil {
+		return nil, err
+	}
+	digest := sha256.Sum256(text)
+	if known, ok := r.patched.Get(digest); ok {
+		return copies(known.([]*unstructured.Unstructured)), nil
+	}
+	if err := r.checker.patchObjects(objects, patches); err != nil {
+		return nil, err
+	}
+	r.patched.Add(digest, copies(objects))
+	return objects, nil
+}
+
+func copies(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	result := make([]*unstructured.Unstructured, len(objects))
+	for i, object := range objects {
+		result[i] = object.DeepCopy()
+	}
+	return result
+}
 
 // patchObjects applies spec.patches to finished objects, in order. The error names
 // the patch by its index.

@@ -105,6 +105,27 @@ func TestAPatchOfAKindInTwoGroupsNamesTheGroup(t *testing.T) {
 	}
 }
 
+func TestWhatAPatchCameToIsRememberedAndNotShared(t *testing.T) {
+	t.Parallel()
+	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
+	mc := plain()
+	mc.Spec.Patches = []cachev1alpha1.Patch{patch("Deployment", "metadata: {annotations: {patched: 'yes'}}")}
+	first := mustRender(t, r, mc)
+	want := asJSON(t, first)
+	for range 2 {
+		again := mustRender(t, r, mc)
+		if got := asJSON(t, again); got != want {
+			t.Fatalf("rendered again it is %s, want %s", got, want)
+		}
+		find(t, again, "Deployment", "sample").SetAnnotations(nil)
+		find(t, first, "Deployment", "sample").SetAnnotations(nil)
+	}
+	mc.Spec.Size = new(int32(7))
+	if got := lookup(find(t, mustRender(t, r, mc), "Deployment", "sample").Object, []any{"spec", "replicas"}); got != int64(7) {
+		t.Errorf("replicas is %v after a change of size", got)
+	}
+}
+
 func TestPatchesMayOnlyBeginWithJSON(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})

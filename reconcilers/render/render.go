@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -28,6 +29,8 @@ const (
 	// maxPlans bounds the memory that sets of components take (about 100 KB each):
 	// authors of Memcacheds choose the sets.
 	maxPlans = 256
+	// maxPatched bounds the memory of patched objects, at about 40 KB each.
+	maxPatched = 128
 )
 
 // Renderer turns Memcacheds into objects. It is safe for use by many goroutines.
@@ -39,6 +42,9 @@ type Renderer struct {
 	sources  map[schema.GroupVersionKind]string
 	optional map[schema.GroupVersionKind]bool
 	mains    mains
+
+	// patched remembers what patches came to, by digest of objects and patches.
+	patched *lru.Cache
 
 	openShift atomic.Bool
 
@@ -61,6 +67,7 @@ func New(tree Tree, defaults Defaults) (*Renderer, error) {
 		checker:  newChecker(),
 		sources:  map[schema.GroupVersionKind]string{},
 		mains:    mains{},
+		patched:  lru.New(maxPatched),
 		plans:    map[string]*planOnce{},
 	}
 	kinds, err := r.check()
@@ -117,7 +124,7 @@ func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 	if err != nil {
 		return nil, err
 	}
-	return finished, r.checker.patchObjects(finished, mc.Spec.Patches)
+	return r.patch(finished, mc.Spec.Patches)
 }
 
 // input is what goes into the build for mc.
