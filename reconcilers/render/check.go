@@ -60,8 +60,8 @@ func (r *Renderer) check() ([]schema.GroupVersionKind, error) {
 }
 
 // trySets tries the base alone, with each of the components called all that is not as
-// it was shipped, and with all of them, and notes what comes out of them together: the kinds, which of them are
-// optional, and the main objects.
+// it was shipped, and with all of them. It notes what comes out of them together: the
+// kinds, which of them are optional, and the main objects.
 func (r *Renderer) trySets(all []string, mc *cachev1alpha1.Memcached, in input) (map[schema.GroupVersionKind]bool, error) {
 	sets := [][]string{nil}
 	shipped, err := LoadTree(manifests.FS)

@@ -83,7 +83,14 @@ func normalize(value any) (any, error) {
 			return nil, fmt.Errorf("%d does not fit into 64 bits with sign", v)
 		}
 		return int64(v), nil
-	case string, bool, int64, float64, nil:
+	case float64:
+		// Kustomize's JSON patches write every number of an object of seven digits or more
+		// as a float.
+		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			return int64(v), nil
+		}
+		return v, nil
+	case string, bool, int64, nil:
 		return v, nil
 	default:
 		return nil, fmt.Errorf("a value of type %T; write it as a quoted string", v)

@@ -118,14 +118,7 @@ func names(objects []*unstructured.Unstructured) []string {
 type parsedPatch struct {
 	// merge is a strategic merge patch, operations a JSON patch.
 	merge      map[string]any
-	operations []operation
-}
-
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	From  string `json:"from,omitempty"`
-	Value any    `json:"value,omitempty"`
+	operations string
 }
 
 // parsePatch reads a patch. By way of JSON, so that neither anchors nor comments nor
@@ -136,26 +129,36 @@ func parsePatch(text string) (parsedPatch, error) {
 		return parsedPatch{}, err
 	}
 	var document any
-	if err := json.Unmarshal(asJSON, &document); err != nil {
+	if err := decodeStrict(asJSON, &document); err != nil {
 		return parsedPatch{}, err
 	}
 	switch document := document.(type) {
 	case map[string]any:
 		return parsedPatch{merge: document}, nil
 	case []any:
-		var operations []operation
-		if err := decodeStrict(asJSON, &operations); err != nil {
-			return parsedPatch{}, err
-		}
-		for i, o := range operations {
-			if o.Op == "copy" {
-				return parsedPatch{}, fmt.Errorf("operation %d: copy is refused: a few of them could make an object of any size; write the value out", i)
-			}
-		}
-		return parsedPatch{operations: operations}, nil
+		return parsedPatch{operations: string(asJSON)}, checkOperations(asJSON)
 	default:
 		return parsedPatch{}, errors.New("a patch is either a part of an object or a list of operations")
 	}
+}
+
+// checkOperations refuses what kustomize would pass over or should not do.
+func checkOperations(asJSON []byte) error {
+	var operations []struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		From  string `json:"from"`
+		Value any    `json:"value"`
+	}
+	if err := decodeStrict(asJSON, &operations); err != nil {
+		return err
+	}
+	for i, o := range operations {
+		if o.Op == "copy" {
+			return fmt.Errorf("operation %d: copy is refused: a few of them could make an object of any size; write the value out", i)
+		}
+	}
+	return nil
 }
 
 // patchOne patches object in place, and refuses what a patch may not change.
@@ -193,8 +196,7 @@ func (c checker) patchOne(object *unstructured.Unstructured, patch parsedPatch) 
 // filter is kustomize's own for this form of patch.
 func (p parsedPatch) filter(object *unstructured.Unstructured) (kio.Filter, error) {
 	if p.merge == nil {
-		text, err := json.Marshal(p.operations)
-		return patchjson6902.Filter{Patch: string(text)}, err
+		return patchjson6902.Filter{Patch: p.operations}, nil
 	}
 	// Kustomize finds in the schema how lists are merged by the kind of the patch.
 	merge := runtime.DeepCopyJSON(p.merge)

@@ -85,6 +85,38 @@ func TestPatchesThatAreRefused(t *testing.T) {
 	}
 }
 
+// What a patch says arrives as it was written: numbers as numbers that a field of whole
+// numbers takes, however large, and a null that an operation tests for.
+func TestPatchesKeepTheirValues(t *testing.T) {
+	t.Parallel()
+	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
+	user := []any{"spec", "template", "spec", "securityContext", "runAsUser"}
+	for sentence, test := range map[string]struct {
+		patch string
+		path  []any
+		want  any
+	}{
+		"a large number, merged":      {"spec: {template: {spec: {securityContext: {runAsUser: 1000650000}}}}", user, int64(1000650000)},
+		"a large number, replaced":    {"[{op: replace, path: /spec/template/spec/securityContext/runAsUser, value: 1000650000}]", user, int64(1000650000)},
+		"the largest number":          {"spec: {template: {spec: {securityContext: {runAsUser: 9223372036854775807}}}}", user, int64(9223372036854775807)},
+		"zero":                        {"[{op: replace, path: /spec/minReadySeconds, value: 0}]", []any{"spec", "minReadySeconds"}, int64(0)},
+		"false":                       {"[{op: add, path: /spec/paused, value: false}]", []any{"spec", "paused"}, false},
+		"an empty text":               {`[{op: add, path: /metadata/annotations, value: {a: ""}}]`, []any{"metadata", "annotations", "a"}, ""},
+		"a text that looks otherwise": {`metadata: {annotations: {a: "1e3", b: "true"}}`, []any{"metadata", "annotations", "a"}, "1e3"},
+		"a null takes away":           {"spec: {template: {spec: {securityContext: {runAsUser: null}}}}", user, nil},
+		"a null is tested for":        {"[{op: test, path: /spec/paused, value: null}]", []any{"spec", "replicas"}, int64(3)},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			mc := plain()
+			mc.Spec.Patches = []cachev1alpha1.Patch{patch("Deployment", test.patch)}
+			if got := lookup(find(t, mustRender(t, r, mc), "Deployment", "sample").Object, test.path); got != test.want {
+				t.Errorf("got %v (%T), want %v", got, got, test.want)
+			}
+		})
+	}
+}
+
 func TestAPatchOfAKindInTwoGroupsNamesTheGroup(t *testing.T) {
 	t.Parallel()
 	other := "apiVersion: serving.example.com/v1\nkind: Service\nmetadata: {name: other}\n"
