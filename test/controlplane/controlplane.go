@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,6 +114,23 @@ func (c *ControlPlane) connect() error {
 		return err
 	}
 	return nil
+}
+
+// Main runs the tests of a package on an API server that they share, without
+// controllers. It is the package's TestMain but for os.Exit, and puts the server into
+// plane before the first test.
+func Main(m *testing.M, plane **ControlPlane) int {
+	started, err := Start("--without-controllers")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	*plane = started
+	code := m.Run()
+	if err := started.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return code
 }
 
 // Stop stops everything and removes all files.

@@ -6,7 +6,6 @@
 package docs
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,22 +19,7 @@ import (
 var plane *controlplane.ControlPlane
 
 func TestMain(m *testing.M) {
-	os.Exit(runTests(m))
-}
-
-func runTests(m *testing.M) int {
-	var err error
-	plane, err = controlplane.Start("--without-controllers")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if err := plane.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-	}()
-	return m.Run()
+	os.Exit(controlplane.Main(m, &plane))
 }
 
 func fatal(t *testing.T, err error) {
