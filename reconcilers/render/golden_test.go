@@ -28,26 +28,23 @@ var update = flag.Bool("update", false, "write what is rendered into testdata/go
 func TestGoldenMemcacheds(t *testing.T) {
 	t.Parallel()
 	r := permissive(t)
-	for _, file := range memcachedFiles(t) {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
-			t.Parallel()
-			mc := readMemcached(t, file)
-			objects := mustRender(t, r, mc)
-			mustBeSame(t, "rendered again", mustRender(t, r, mc), objects)
-			whole, always := mustRenderWhole(t, r, mc)
-			mustBeSame(t, "against a whole build", objects, whole)
-			if always {
-				t.Error("the shipped templates are rendered by whole builds, which is slow: what cannot be compiled any more?")
+	forEveryMemcached(t, func(t *testing.T, file string) {
+		mc := readMemcached(t, file)
+		objects := mustRender(t, r, mc)
+		mustBeSame(t, "rendered again", mustRender(t, r, mc), objects)
+		whole, always := mustRenderWhole(t, r, mc)
+		mustBeSame(t, "against a whole build", objects, whole)
+		if always {
+			t.Error("the shipped templates are rendered by whole builds, which is slow: what cannot be compiled any more?")
+		}
+		types := newChecker()
+		for _, object := range objects {
+			if err := types.check(object); err != nil {
+				t.Errorf("%s %s: %v", object.GetKind(), object.GetName(), err)
 			}
-			types := newChecker()
-			for _, object := range objects {
-				if err := types.check(object); err != nil {
-					t.Errorf("%s %s: %v", object.GetKind(), object.GetName(), err)
-				}
-			}
-			compareGolden(t, filepath.Base(file), objects)
-		})
-	}
+		}
+		compareGolden(t, filepath.Base(file), objects)
+	})
 }
 
 // permissive is one Renderer for all tests that render every golden input: each set of
@@ -69,13 +66,19 @@ var permissiveOnce = sync.OnceValues(func() (*Renderer, error) {
 	return New(tree, Defaults{AllowPrivilegedFields: true})
 })
 
-func memcachedFiles(t *testing.T) []string {
+// forEveryMemcached runs test with every golden input, a file each, at the same time.
+func forEveryMemcached(t *testing.T, test func(t *testing.T, file string)) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/memcacheds/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files in testdata/memcacheds: %v", err)
 	}
-	return files
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			t.Parallel()
+			test(t, file)
+		})
+	}
 }
 
 // On OpenShift everything is the same but for users and groups.
@@ -84,52 +87,46 @@ func TestOpenShiftTakesUsersAndGroupsAway(t *testing.T) {
 	elsewhere := permissive(t)
 	openShift := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
 	openShift.SetOpenShift(true)
-	for _, file := range memcachedFiles(t) {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
-			t.Parallel()
-			mc := readMemcached(t, file)
-			want := mustRender(t, elsewhere, mc)
-			for _, object := range want {
-				if object.GetKind() != "Deployment" {
-					continue
-				}
-				for _, field := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
-					path := []string{"spec", "template", "spec", "securityContext", field}
-					if _, found, err := unstructured.NestedInt64(object.Object, path...); !found || err != nil {
-						t.Errorf("elsewhere %s is not set: %v", field, err)
-					}
-					unstructured.RemoveNestedField(object.Object, path...)
-				}
+	forEveryMemcached(t, func(t *testing.T, file string) {
+		mc := readMemcached(t, file)
+		want := mustRender(t, elsewhere, mc)
+		for _, object := range want {
+			if object.GetKind() != "Deployment" {
+				continue
 			}
-			mustBeSame(t, "on OpenShift", mustRender(t, openShift, mc), want)
-		})
-	}
+			for _, field := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
+				path := []string{"spec", "template", "spec", "securityContext", field}
+				if _, found, err := unstructured.NestedInt64(object.Object, path...); !found || err != nil {
+					t.Errorf("elsewhere %s is not set: %v", field, err)
+				}
+				unstructured.RemoveNestedField(object.Object, path...)
+			}
+		}
+		mustBeSame(t, "on OpenShift", mustRender(t, openShift, mc), want)
+	})
 }
 
 // A patch is the last to change anything, whatever else is set.
 func TestAPatchOfAnnotationsGoesWithEveryFeature(t *testing.T) {
 	t.Parallel()
 	r := permissive(t)
-	for _, file := range memcachedFiles(t) {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
-			t.Parallel()
-			mc := readMemcached(t, file)
-			want := mustRender(t, r, mc)
-			for _, object := range want {
-				if object.GetKind() != "Deployment" {
-					continue
-				}
-				if err := unstructured.SetNestedField(object.Object, "yes", "metadata", "annotations", "patched"); err != nil {
-					t.Fatal(err)
-				}
+	forEveryMemcached(t, func(t *testing.T, file string) {
+		mc := readMemcached(t, file)
+		want := mustRender(t, r, mc)
+		for _, object := range want {
+			if object.GetKind() != "Deployment" {
+				continue
 			}
-			mc.Spec.Patches = append(mc.Spec.Patches, cachev1alpha1.Patch{
-				Target: cachev1alpha1.PatchTarget{Kind: "Deployment"},
-				Patch:  "metadata: {annotations: {patched: 'yes'}}",
-			})
-			mustBeSame(t, "patched", mustRender(t, r, mc), want)
+			if err := unstructured.SetNestedField(object.Object, "yes", "metadata", "annotations", "patched"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mc.Spec.Patches = append(mc.Spec.Patches, cachev1alpha1.Patch{
+			Target: cachev1alpha1.PatchTarget{Kind: "Deployment"},
+			Patch:  "metadata: {annotations: {patched: 'yes'}}",
 		})
-	}
+		mustBeSame(t, "patched", mustRender(t, r, mc), want)
+	})
 }
 
 // A start does not try them one by one, since this does.
