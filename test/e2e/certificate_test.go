@@ -6,6 +6,7 @@ package e2e
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"net/http"
 	"testing"
@@ -34,7 +35,7 @@ func TestTheMetricsCertificateIsRotatedWithoutARestart(t *testing.T) {
 	pod := mountCertificate(t, secret)
 
 	trusts := func(roots *x509.CertPool) bool {
-		status, _ := suite.operator.MetricsTrusting(t, pod.Name, reader, roots, host)
+		status, _ := suite.operator.AskForMetrics(t, pod.Name, reader, &tls.Config{RootCAs: roots, ServerName: host})
 		return status == http.StatusOK
 	}
 	if !trusts(first.Roots()) || trusts(second.Roots()) {

@@ -26,7 +26,7 @@ func TestMetricsAreForThoseWhoMayReadThem(t *testing.T) {
 		"somebody":    {stranger, http.StatusForbidden},
 		"one who may": {reader, http.StatusOK},
 	} {
-		status, body := suite.operator.Metrics(t, pod, test.token)
+		status, body := suite.operator.AskForMetrics(t, pod, test.token, nil)
 		if status != test.want {
 			t.Errorf("%s: the answer is %d, want %d: %s", who, status, test.want, body)
 		}

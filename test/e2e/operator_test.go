@@ -38,7 +38,7 @@ func TestARestartWritesNothing(t *testing.T) {
 	if after := versions(t, all); after != before {
 		t.Errorf("before the restart:\n%safter it:\n%s", before, after)
 	}
-	_, metrics := suite.operator.Metrics(t, leader, reader)
+	metrics := suite.operator.Metrics(t, leader, reader)
 	for _, action := range []string{"created", "configured", "pruned", "failed"} {
 		if got := cluster.Value(t, metrics, "memcached_operator_objects_total", `action="`+action+`"`); got != 0 {
 			t.Errorf("the new operator counts %.0f objects %s", got, action)
@@ -52,7 +52,7 @@ func lookedAt(t *testing.T, reader string, count int) string {
 	t.Helper()
 	leader := suite.operator.Leader(t)
 	cluster.Eventually(t, fmt.Sprintf("the operator has looked at %d Memcacheds", count), func(ctx context.Context) (bool, string, error) {
-		_, metrics := suite.operator.Metrics(t, leader, reader)
+		metrics := suite.operator.Metrics(t, leader, reader)
 		skipped := cluster.Value(t, metrics, "memcached_operator_objects_total", `action="skipped"`)
 		return skipped >= float64(3*count), fmt.Sprintf("%.0f objects skipped", skipped), nil
 	})
@@ -143,7 +143,7 @@ func TestStartsFastAndIsSmall(t *testing.T) {
 		t.Errorf("at best the container was ready %s after its start, want %s", best, startTime)
 	}
 	reader := suite.Reader(t, suite.NewNamespace(t), metricsReader)
-	_, metrics := suite.operator.Metrics(t, suite.operator.Leader(t), reader)
+	metrics := suite.operator.Metrics(t, suite.operator.Leader(t), reader)
 	resident := cluster.Value(t, metrics, "process_resident_memory_bytes")
 	t.Logf("%.1f MiB are resident", resident/(1<<20))
 	if resident == 0 || resident >= memory {

@@ -77,7 +77,7 @@ func lookedAtAny(t *testing.T, reader string, count int) {
 	t.Helper()
 	leader := suite.operator.Leader(t)
 	cluster.Eventually(t, fmt.Sprintf("the operator has looked at %d Memcacheds", count), func(context.Context) (bool, string, error) {
-		_, metrics := suite.operator.Metrics(t, leader, reader)
+		metrics := suite.operator.Metrics(t, leader, reader)
 		objects := cluster.Value(t, metrics, "memcached_operator_objects_total")
 		return objects >= float64(3*count), fmt.Sprintf("%.0f objects", objects), nil
 	})

@@ -7,7 +7,7 @@ package cluster
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,25 +24,29 @@ import (
 // MetricsPort is where the operator serves its metrics.
 const MetricsPort = 8443
 
-// Metrics asks a pod of the operator for its metrics, with a bearer token unless that is empty,
-// and returns the HTTP status and the answer.
-func (o *Operator) Metrics(t testing.TB, pod, token string) (status int, body string) {
+// Metrics are those of a pod of the operator, as one who has the bearer token reads them; it
+// waits until they are given to him. Whether they should be is for [Operator.AskForMetrics].
+func (o *Operator) Metrics(t testing.TB, pod, token string) string {
 	t.Helper()
-	// Its certificate is its own unless it is given one.
-	return o.metrics(t, pod, token, &tls.Config{InsecureSkipVerify: true})
+	var body string
+	Eventually(t, "pod "+pod+" serves its metrics", func(context.Context) (bool, string, error) {
+		var status int
+		status, body = o.AskForMetrics(t, pod, token, nil)
+		return status == http.StatusOK, fmt.Sprintf("status %d: %s", status, body), nil
+	})
+	return body
 }
 
-// MetricsTrusting is Metrics for a client that trusts nobody but roots, and knows
-// the operator as host.
-func (o *Operator) MetricsTrusting(t testing.TB, pod, token string, roots *x509.CertPool, host string) (status int, body string) {
+// AskForMetrics asks a pod of the operator once for its metrics, with a bearer token unless that
+// is empty. It returns the HTTP status and the answer, or 0 and the error where there is none.
+// Whom it trusts is said by config; nil trusts anybody, since the operator's certificate is its own
+// unless it is given one.
+func (o *Operator) AskForMetrics(t testing.TB, pod, token string, config *tls.Config) (status int, body string) {
 	t.Helper()
-	return o.metrics(t, pod, token, &tls.Config{RootCAs: roots, ServerName: host})
-}
-
-func (o *Operator) metrics(t testing.TB, pod, token string, config *tls.Config) (status int, body string) {
-	t.Helper()
+	if config == nil {
+		config = &tls.Config{InsecureSkipVerify: true}
+	}
 	ctx := t.Context()
-	config.MinVersion = tls.VersionTLS12
 	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+o.Forward(t, o.Namespace, pod, MetricsPort)+"/metrics", nil)
 	Must(t, err)
@@ -54,7 +59,9 @@ func (o *Operator) metrics(t testing.TB, pod, token string, config *tls.Config) 
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(response.Body)
-	Must(t, err)
+	if err != nil {
+		return 0, err.Error()
+	}
 	return response.StatusCode, string(content)
 }
 
@@ -69,7 +76,8 @@ func (c *Cluster) Token(t testing.TB, namespace, name string) string {
 	return token.Status.Token
 }
 
-// Reader is a token of an account that may read the operator's metrics, by the ClusterRole role.
+// Reader is a token of an account that may read the operator's metrics, by the ClusterRole role. The
+// API server knows of it: the operator would remember a refusal for 30 seconds.
 func (c *Cluster) Reader(t testing.TB, namespace, role string) string {
 	t.Helper()
 	binding := &rbacv1.ClusterRoleBinding{
@@ -79,7 +87,20 @@ func (c *Cluster) Reader(t testing.TB, namespace, role string) string {
 	}
 	Must(t, c.Create(t.Context(), binding))
 	t.Cleanup(func() { Must(t, c.Delete(context.WithoutCancel(t.Context()), binding)) })
-	return c.Token(t, namespace, "reader")
+	token := c.Token(t, namespace, "reader")
+	Eventually(t, "the account reader in "+namespace+" may read metrics", func(ctx context.Context) (bool, string, error) {
+		review, err := c.Clients.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{
+				User:                  "system:serviceaccount:" + namespace + ":reader",
+				NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: "/metrics", Verb: "get"},
+			},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return false, "", err
+		}
+		return review.Status.Allowed, review.Status.Reason, nil
+	})
+	return token
 }
 
 // Value is the sum of a metric's samples whose labels contain every one of labels, each as `name="value"`.

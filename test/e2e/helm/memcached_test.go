@@ -78,7 +78,7 @@ func (r release) lookedAt(t *testing.T, reader string, count int) string {
 	leader := r.Leader(t)
 	var metrics string
 	cluster.Eventually(t, fmt.Sprintf("the operator has looked at %d Memcacheds", count), func(context.Context) (bool, string, error) {
-		_, metrics = r.Metrics(t, leader, reader)
+		metrics = r.Metrics(t, leader, reader)
 		objects := cluster.Value(t, metrics, "memcached_operator_objects_total")
 		return objects >= float64(3*count), fmt.Sprintf("%.0f objects", objects), nil
 	})

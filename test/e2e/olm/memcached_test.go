@@ -71,7 +71,7 @@ func (i install) lookedAt(t *testing.T, reader string) string {
 	leader := i.Leader(t)
 	var metrics string
 	cluster.Eventually(t, "the operator has looked at a Memcached", func(context.Context) (bool, string, error) {
-		_, metrics = i.Metrics(t, leader, reader)
+		metrics = i.Metrics(t, leader, reader)
 		objects := cluster.Value(t, metrics, "memcached_operator_objects_total")
 		return objects >= 3, fmt.Sprintf("%.0f objects", objects), nil
 	})
