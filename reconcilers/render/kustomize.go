@@ -13,11 +13,20 @@ import (
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
 )
 
-// openAPI guards kustomize's OpenAPI schema, which is one for the whole process: a
-// build sets it, everything else reads it.
-var openAPI sync.RWMutex
+// openAPI guards kustomize's OpenAPI schema, which is one for the whole process:
+// whoever reads it first parses it.
+var openAPI sync.Mutex
+
+// forgetSchema frees the schema, some 4 MiB that only builds and patches need. The next
+// of them parses it again, in 10 to 20 ms.
+func forgetSchema() {
+	openAPI.Lock()
+	defer openAPI.Unlock()
+	openapi.ResetOpenAPI()
+}
 
 // build runs kustomize once over tree with root as the top kustomization, in a
 // file system of its own in memory. No plugin, no Helm, nothing outside the tree.

@@ -220,8 +220,8 @@ func runFilter(filter kio.Filter, node *kyaml.RNode) (result []*kyaml.RNode, err
 			err = fmt.Errorf("kustomize panicked: %v", p)
 		}
 	}()
-	openAPI.RLock()
-	defer openAPI.RUnlock()
+	openAPI.Lock()
+	defer openAPI.Unlock()
 	return filter.Filter([]*kyaml.RNode{node})
 }
 

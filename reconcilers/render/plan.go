@@ -190,8 +190,8 @@ func (p *plan) replace(in input) (objects []map[string]any, err error) {
 		nodes[i] = template.Copy()
 	}
 	all := append(nodes, inputs...)
-	openAPI.RLock()
-	defer openAPI.RUnlock()
+	openAPI.Lock()
+	defer openAPI.Unlock()
 	for _, r := range p.replacements {
 		if _, err := r.filter.Filter(all); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.where, err)

@@ -10,8 +10,8 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-// Under -race: goroutines meet at plans that are not made yet, at compiled ones and
-// at whole builds, and each gets what it would get alone.
+// Under -race: goroutines meet at plans that are not made yet, at compiled ones, at
+// patches and at whole builds, and each gets what it would get alone.
 func TestManyGoroutinesRenderAtOnce(t *testing.T) {
 	t.Parallel()
 	for sentence, e := range map[string]edits{
@@ -21,7 +21,7 @@ func TestManyGoroutinesRenderAtOnce(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			tree := edited(t, e)
-			alone, together := mustNew(t, tree, Defaults{}), mustNew(t, tree, Defaults{})
+			alone, together := mustNew(t, tree, Defaults{AllowPrivilegedFields: true}), mustNew(t, tree, Defaults{AllowPrivilegedFields: true})
 			want := make([]string, 16)
 			for i := range want {
 				want[i] = asJSON(t, mustRender(t, alone, variant(i)))
@@ -50,7 +50,7 @@ func TestManyGoroutinesRenderAtOnce(t *testing.T) {
 	}
 }
 
-// variant has one of the eight sets of components for every i.
+// variant has one of the eight sets of components for every i, patched or not.
 func variant(i int) *cachev1alpha1.Memcached {
 	mc := named(fmt.Sprintf("cache-%d", i))
 	mc.Spec.Size = new(int32(i))
@@ -65,6 +65,9 @@ func variant(i int) *cachev1alpha1.Memcached {
 	}
 	if i&4 != 0 {
 		mc.Spec.PodMetadata.Annotations = map[string]cachev1alpha1.AnnotationValue{"i": cachev1alpha1.AnnotationValue(fmt.Sprint(i))}
+	}
+	if i&8 != 0 {
+		mc.Spec.Patches = []cachev1alpha1.Patch{patch("Deployment", fmt.Sprintf("spec: {revisionHistoryLimit: %d}", i))}
 	}
 	return mc
 }

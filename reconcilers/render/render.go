@@ -70,6 +70,7 @@ func New(tree Tree, defaults Defaults) (*Renderer, error) {
 		patched:  lru.New(maxPatched),
 		plans:    map[string]*planOnce{},
 	}
+	defer forgetSchema()
 	kinds, err := r.check()
 	if err != nil {
 		return nil, fmt.Errorf("templates: %w", err)
@@ -151,7 +152,10 @@ func (r *Renderer) planFor(in input) (*plan, error) {
 		r.plans[key] = once
 	}
 	r.mu.Unlock()
-	once.Do(func() { once.plan, once.err = newPlan(r.parsed, components, in, r.mains) })
+	once.Do(func() {
+		defer forgetSchema()
+		once.plan, once.err = newPlan(r.parsed, components, in, r.mains)
+	})
 	return once.plan, once.err
 }
 
