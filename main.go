@@ -84,11 +84,11 @@ func run(ctx context.Context, args []string) error {
 
 // How much garbage there may be, in percent of what is in use. Go's own figure is 100.
 const (
-	// Checking the templates makes much garbage and keeps little. On half a core, which is
-	// the limit of the operator's pod, it took 1.7 s with 50 and takes 0.9 s so.
+	// Checking the templates makes much garbage and keeps little: collecting it at 50 took
+	// a third of the start (docs/decisions/0022).
 	whileChecking = 200
 	// The operator is asked to be small more than to be fast, and at rest there is little
-	// garbage: at rest it saved 2 MiB of 67 resident.
+	// garbage.
 	whileRunning = 50
 )
 
