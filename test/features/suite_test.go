@@ -10,10 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -147,11 +149,27 @@ func defineMonitoring(ctx context.Context) error {
 	kinds := []schema.GroupVersionKind{monitoring("ServiceMonitor"), monitoring("PrometheusRule")}
 	var last error
 	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		// The one is published without regard to the other.
 		_, last = apply.NewTypes(suite.Client.Scheme(), server.OpenAPIV3(), kinds)
+		last = errors.Join(last, listed(server, kinds))
 		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("waiting for the schemas of the Prometheus operator: %w", errors.Join(err, last))
+		return fmt.Errorf("waiting for the kinds of the Prometheus operator: %w", errors.Join(err, last))
+	}
+	return nil
+}
+
+// listed is an error unless the API server says that it serves kinds.
+func listed(server discovery.DiscoveryInterface, kinds []schema.GroupVersionKind) error {
+	for _, kind := range kinds {
+		list, err := server.ServerResourcesForGroupVersion(kind.GroupVersion().String())
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Kind == kind.Kind }) {
+			return fmt.Errorf("%s is not listed", kind)
+		}
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -37,7 +38,7 @@ func (c *Cluster) DefineMonitoring(ctx context.Context) (undo func(context.Conte
 	for {
 		definition := &unstructured.Unstructured{}
 		if err := definitions.Decode(definition); errors.Is(err, io.EOF) {
-			return undo, nil
+			return undo, c.listsMonitoring(ctx)
 		} else if err != nil {
 			return undo, err
 		}
@@ -51,6 +52,22 @@ func (c *Cluster) DefineMonitoring(ctx context.Context) (undo func(context.Conte
 			return undo, err
 		}
 	}
+}
+
+// listsMonitoring waits until the API server says that it serves the kinds, which is some time after
+// their definitions say so: an operator that starts meanwhile does without them for five minutes.
+func (c *Cluster) listsMonitoring(ctx context.Context) error {
+	return wait.PollUntilContextTimeout(ctx, interval, Patience, true, func(context.Context) (bool, error) {
+		list, err := c.Clients.Discovery().ServerResourcesForGroupVersion("monitoring.coreos.com/v1")
+		if err != nil {
+			return false, client.IgnoreNotFound(err)
+		}
+		listed := map[string]bool{}
+		for _, resource := range list.APIResources {
+			listed[resource.Kind] = true
+		}
+		return listed["ServiceMonitor"] && listed["PrometheusRule"], nil
+	})
 }
 
 // monitoringObject is an object of one of the Prometheus operator's kinds, with nothing but its name.
