@@ -76,6 +76,7 @@ func FuzzRender(f *testing.F) {
 	for i, text := range nasty {
 		f.Add("cache", int32(i), int32(11211+i), "memcached:"+text, "key", text, "key", text, byte(255), byte(i))
 		f.Add([]string{"true", "null", "e1", "memcached", "settings"}[i%5], int32(0), int32(1024), text, text, "value", text, "value", byte(i), byte(i/3))
+		f.Add("null", int32(0), int32(1024), text, "key", text, text, text, byte(255), byte(i))
 	}
 	trees := fuzzedTrees(f)
 	renderers := make([][2]*Renderer, len(trees))
@@ -89,11 +90,6 @@ func FuzzRender(f *testing.F) {
 			t.Skip("admission refuses it")
 		}
 		variant := int(tree) % len(trees)
-		// A JSON patch after a label that a replacement created loses a label "null"; the
-		// server refuses what is left.
-		if name == "null" && variant == 3 && flags&withLabel != 0 {
-			t.Skip("known limit of an edited tree")
-		}
 		mc := named(name)
 		mc.Spec = cachev1alpha1.MemcachedSpec{Size: &size, ContainerPort: &port, PodMetadata: &cachev1alpha1.PodMetadata{}}
 		if flags&withImage != 0 {
@@ -108,7 +104,12 @@ func FuzzRender(f *testing.F) {
 		r := renderers[variant][flags&withDefaultImage/withDefaultImage]
 		if objects, ok := renderLikeKustomize(t, r, mc); ok {
 			mustBelongTo(t, objects, mc, r)
-			mustHave(t, objects, mc)
+			// With a JSON patch beside a replacement that makes a label, kustomize drops the
+			// pods' labels that say null, in whole builds too. The server refuses that, since
+			// the selector matches them no more.
+			if name != "null" || variant != 3 || flags&withLabel == 0 {
+				mustHave(t, objects, mc)
+			}
 		}
 	})
 }

@@ -10,12 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -129,7 +127,8 @@ func defineMonitoring(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, plural := range []string{"servicemonitors", "prometheusrules"} {
+	plurals := []string{"servicemonitors", "prometheusrules"}
+	for _, plural := range plurals {
 		content, err := os.ReadFile(filepath.Join(directory, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+plural+".yaml"))
 		if err != nil {
 			return err
@@ -151,25 +150,17 @@ func defineMonitoring(ctx context.Context) error {
 	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		// The one is published without regard to the other.
 		_, last = apply.NewTypes(suite.Client.Scheme(), server.OpenAPIV3(), kinds)
-		last = errors.Join(last, listed(server, kinds))
+		for _, plural := range plurals {
+			served, err := discovery.IsResourceEnabled(server, monitoring("").GroupVersion().WithResource(plural))
+			if err == nil && !served {
+				err = fmt.Errorf("%s are not listed", plural)
+			}
+			last = errors.Join(last, err)
+		}
 		return last == nil, nil
 	})
 	if err != nil {
 		return fmt.Errorf("waiting for the kinds of the Prometheus operator: %w", errors.Join(err, last))
-	}
-	return nil
-}
-
-// listed is an error unless the API server says that it serves kinds.
-func listed(server discovery.DiscoveryInterface, kinds []schema.GroupVersionKind) error {
-	for _, kind := range kinds {
-		list, err := server.ServerResourcesForGroupVersion(kind.GroupVersion().String())
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Kind == kind.Kind }) {
-			return fmt.Errorf("%s is not listed", kind)
-		}
 	}
 	return nil
 }

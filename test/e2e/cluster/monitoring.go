@@ -11,11 +11,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -38,7 +41,7 @@ func (c *Cluster) DefineMonitoring(ctx context.Context) (undo func(context.Conte
 	for {
 		definition := &unstructured.Unstructured{}
 		if err := definitions.Decode(definition); errors.Is(err, io.EOF) {
-			return undo, c.listsMonitoring(ctx)
+			return undo, nil
 		} else if err != nil {
 			return undo, err
 		}
@@ -51,23 +54,16 @@ func (c *Cluster) DefineMonitoring(ctx context.Context) (undo func(context.Conte
 		if _, err := c.kubectl(ctx, "", "wait", "--for=condition=Established", "--timeout=60s", "customresourcedefinition/"+definition.GetName()); err != nil {
 			return undo, err
 		}
+		// Some time after that the API server says that it serves them: an operator that starts
+		// meanwhile does without them for five minutes.
+		plural, group, _ := strings.Cut(definition.GetName(), ".")
+		resource := schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural}
+		if err := wait.PollUntilContextTimeout(ctx, interval, Patience, true, func(context.Context) (bool, error) {
+			return discovery.IsResourceEnabled(c.Clients.Discovery(), resource)
+		}); err != nil {
+			return undo, fmt.Errorf("waiting until the API server lists %s: %w", resource, err)
+		}
 	}
-}
-
-// listsMonitoring waits until the API server says that it serves the kinds, which is some time after
-// their definitions say so: an operator that starts meanwhile does without them for five minutes.
-func (c *Cluster) listsMonitoring(ctx context.Context) error {
-	return wait.PollUntilContextTimeout(ctx, interval, Patience, true, func(context.Context) (bool, error) {
-		list, err := c.Clients.Discovery().ServerResourcesForGroupVersion("monitoring.coreos.com/v1")
-		if err != nil {
-			return false, client.IgnoreNotFound(err)
-		}
-		listed := map[string]bool{}
-		for _, resource := range list.APIResources {
-			listed[resource.Kind] = true
-		}
-		return listed["ServiceMonitor"] && listed["PrometheusRule"], nil
-	})
 }
 
 // monitoringObject is an object of one of the Prometheus operator's kinds, with nothing but its name.
