@@ -125,11 +125,11 @@ func renderLikeKustomize(t *testing.T, r *Renderer, mc *cachev1alpha1.Memcached)
 	if errIn != nil {
 		t.Fatal(errIn)
 	}
-	p, errPlan := r.planFor(in)
+	p, errPlan := r.prebuiltFor(in, nil)
 	if errPlan != nil {
 		t.Fatal(errPlan)
 	}
-	raw, errWhole := p.buildWhole(in)
+	raw, errWhole := p.fullBuild(in)
 	if err != nil || errAgain != nil || errWhole != nil {
 		if err == nil || errAgain == nil || errWhole == nil {
 			t.Fatalf("only some fail: rendered: %v; again: %v; whole build: %v", err, errAgain, errWhole)
@@ -139,10 +139,7 @@ func renderLikeKustomize(t *testing.T, r *Renderer, mc *cachev1alpha1.Memcached)
 		}
 		return nil, false
 	}
-	whole, err := p.finish(raw, mc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := mustFinish(t, p, raw, mc)
 	mustBeSame(t, "rendered again", again, objects)
 	mustBeSame(t, "against a whole build", objects, whole)
 	if !equality.Semantic.DeepEqual(before, mc) {

@@ -220,8 +220,8 @@ func runFilter(filter kio.Filter, node *kyaml.RNode) (result []*kyaml.RNode, err
 			err = fmt.Errorf("kustomize panicked: %v", p)
 		}
 	}()
-	openAPI.Lock()
-	defer openAPI.Unlock()
+	openAPI.begin()
+	defer openAPI.end()
 	return filter.Filter([]*kyaml.RNode{node})
 }
 

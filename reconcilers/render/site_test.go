@@ -35,10 +35,10 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 			patch(`{paused: true}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "paused"}, true, false,
 		},
 		"a field that spec.size fills in": {
-			patch(`{replicas: 7}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), true,
+			patch(`{replicas: 7}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), false,
 		},
 		"a field that spec.size fills in, by kustomize's own replicas": {
-			inSite("replicas: [{name: memcached, count: 7}]\n"), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), true,
+			inSite("replicas: [{name: memcached, count: 7}]\n"), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), false,
 		},
 		"a replacement over one of the base": {
 			inSite("replacements:\n- sourceValue: \"7\"\n  targets: [{select: {kind: Deployment}, fieldPaths: [spec.replicas]}]\n"),
@@ -66,12 +66,12 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 		"an annotation beside the user's": {
 			patch(`{template: {metadata: {annotations: {example.com/owner: site}}}}`),
 			cachev1alpha1.MemcachedSpec{PodMetadata: full},
-			[]any{"spec", "template", "metadata", "annotations", "example.com/owner"}, "site", true,
+			[]any{"spec", "template", "metadata", "annotations", "example.com/owner"}, "site", false,
 		},
 		"a label on all pods beside the user's": {
 			inSite("labels: [{pairs: {team: site}, includeTemplates: true}]\n"),
 			cachev1alpha1.MemcachedSpec{PodMetadata: full},
-			[]any{"spec", "template", "metadata", "labels", "team"}, "site", true,
+			[]any{"spec", "template", "metadata", "labels", "team"}, "site", false,
 		},
 		"a sidecar, which kustomize puts first": {
 			patch(`{template: {spec: {containers: [{name: exporter, image: exporter:1}]}}}`),

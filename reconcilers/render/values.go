@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -122,6 +123,8 @@ type Defaults struct {
 	// AllowPrivilegedFields lets Memcacheds set fields by which they can do more than
 	// the plain templates: see PrivilegedFieldError.
 	AllowPrivilegedFields bool
+	// Log takes what an operator of templates should know. The zero value discards it.
+	Log logr.Logger
 }
 
 // valuesFor computes the Values of mc. The error names the field.

@@ -11,35 +11,35 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 )
 
-// order walks kustomizations in the order in which kustomize runs them, and looks
-// for what cannot be moved before a replacement: what it does depends on the very
-// value that was filled in, so that comparing a few builds proves nothing about the
-// next one. Examples: images, which finds an image by its name; a patch that merges
-// ports by containerPort; a patch that removes a key of a map with null.
-type order struct {
+// dependencies walks kustomizations in the order in which kustomize runs them, and
+// looks for what depends on a value that a replacement before it filled in, so that
+// comparing a few builds proves nothing about the next one. Examples: images, which
+// finds an image by its name; a patch that merges ports by containerPort; a patch that
+// removes a key of a map with null.
+type dependencies struct {
 	tree           Tree
 	kustomizations map[string]*types.Kustomization
 	// filled has the last step of every path that was filled in so far.
 	filled map[string]bool
 }
 
-// dependsOnValues tells whether something below dir does.
-func (o order) dependsOnValues(dir string) (bool, error) {
-	k, ok := o.kustomizations[dir]
+// onValues tells whether something below dir depends on values.
+func (d dependencies) onValues(dir string) (bool, error) {
+	k, ok := d.kustomizations[dir]
 	if !ok {
 		return false, nil
 	}
 	for _, child := range slices.Concat(k.Resources, k.Components) {
-		if depends, err := o.dependsOnValues(path.Join(dir, child)); depends || err != nil {
+		if depends, err := d.onValues(path.Join(dir, child)); depends || err != nil {
 			return depends, err
 		}
 	}
-	if len(o.filled) > 0 {
+	if len(d.filled) > 0 {
 		if len(k.Images) > 0 {
 			return true, nil
 		}
 		for i, patch := range k.Patches {
-			depends, err := o.patchDepends(dir, patch)
+			depends, err := d.patchDepends(dir, patch)
 			if err != nil {
 				return false, fmt.Errorf("%s: patches[%d]: %w", path.Join(dir, kustomizationFile), i, err)
 			}
@@ -48,27 +48,27 @@ func (o order) dependsOnValues(dir string) (bool, error) {
 			}
 		}
 	}
-	replacements, err := o.tree.replacementsIn(dir, k)
+	replacements, err := d.tree.replacementsIn(dir, k)
 	if err != nil {
 		return false, err
 	}
 	for _, r := range replacements {
 		for _, target := range r.filter.Replacements[0].Targets {
 			for _, fieldPath := range target.FieldPaths {
-				o.filled[fieldPath[strings.LastIndex(fieldPath, ".")+1:]] = true
+				d.filled[fieldPath[strings.LastIndex(fieldPath, ".")+1:]] = true
 			}
 		}
 	}
 	return false, nil
 }
 
-func (o order) patchDepends(dir string, patch types.Patch) (bool, error) {
+func (d dependencies) patchDepends(dir string, patch types.Patch) (bool, error) {
 	if patch.Target != nil && patch.Target.LabelSelector+patch.Target.AnnotationSelector != "" {
 		return true, nil
 	}
 	text := []byte(patch.Patch)
 	if patch.Path != "" {
-		text = o.tree[path.Join(dir, patch.Path)]
+		text = d.tree[path.Join(dir, patch.Path)]
 	}
 	nodes, err := parseDocuments(text)
 	if err != nil {
@@ -79,7 +79,7 @@ func (o order) patchDepends(dir string, patch types.Patch) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if o.mergeDepends(fields) {
+		if d.mergeDepends(fields) {
 			return true, nil
 		}
 	}
@@ -88,28 +88,28 @@ func (o order) patchDepends(dir string, patch types.Patch) (bool, error) {
 
 // mergeDepends tells whether merging value, a part of a strategic merge patch,
 // depends on what it is merged into.
-func (o order) mergeDepends(value any) bool {
+func (d dependencies) mergeDepends(value any) bool {
 	switch v := value.(type) {
 	case nil:
 		return true
 	case map[string]any:
 		for key, item := range v {
-			if strings.HasPrefix(key, "$") && key != "$patch" || o.mergeDepends(item) {
+			if strings.HasPrefix(key, "$") && key != "$patch" || d.mergeDepends(item) {
 				return true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(v, o.mergeDepends) || slices.ContainsFunc(v, o.mergesByFilled)
+		return slices.ContainsFunc(v, d.mergeDepends) || slices.ContainsFunc(v, d.mergesByFilled)
 	}
 	return false
 }
 
 // mergesByFilled tells whether an item of a list can be merged by a number that was
 // filled in, as ports are.
-func (o order) mergesByFilled(item any) bool {
+func (d dependencies) mergesByFilled(item any) bool {
 	fields, _ := item.(map[string]any)
 	for key, value := range fields {
-		if _, isInt := value.(int); isInt && o.filled[key] {
+		if _, isInt := value.(int); isInt && d.filled[key] {
 			return true
 		}
 	}
