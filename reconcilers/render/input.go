@@ -37,6 +37,9 @@ func newInput(mc *cachev1alpha1.Memcached, values Values) (input, error) {
 	if err != nil {
 		return input{}, fmt.Errorf("converting values: %w", err)
 	}
+	if err := checkKeys(spec, []any{"spec"}); err != nil {
+		return input{}, err
+	}
 	prune(spec)
 	prune(computed)
 	computed["apiVersion"] = cachev1alpha1.SchemeGroupVersion.String()
@@ -55,6 +58,51 @@ func newInput(mc *cachev1alpha1.Memcached, values Values) (input, error) {
 		},
 		values: computed,
 	}, nil
+}
+
+const (
+	// longestKey is how many characters the key of a label or an annotation may have: 253
+	// of the prefix, the slash and 63 of the name.
+	longestKey = 253 + 1 + 63
+	// shownKey is how much of a key that is too long an error quotes.
+	shownKey = 63
+)
+
+// kustomizeKeys begin the annotations by which kustomize is steered or takes notes.
+var kustomizeKeys = []string{"config.kubernetes.io/", "internal.config.kubernetes.io/", "config.k8s.io/", "kustomize.config.k8s.io/"}
+
+// checkKeys rejects keys of maps that no label or annotation may have, and those that
+// kustomize would obey or remove. Admission rejects them too, but not in what an older
+// CRD accepted.
+func checkKeys(value any, path []any) error {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, item := range v {
+			if len(key) > longestKey || strings.ContainsFunc(key, isForeignToKeys) {
+				return fmt.Errorf("%s: the key %.*q is not a qualified name of at most %d characters, such as example.com/team; change it", dotted(path), shownKey, key, longestKey)
+			}
+			for _, prefix := range kustomizeKeys {
+				if strings.HasPrefix(key, prefix) {
+					return fmt.Errorf("%s: keys that begin with %s belong to kustomize; remove %s", dotted(path), prefix, key)
+				}
+			}
+			if err := checkKeys(item, append(path, key)); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if err := checkKeys(item, append(path, i)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isForeignToKeys tells whether r stands in no key of a label or an annotation.
+func isForeignToKeys(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-._/", r))
 }
 
 // prune removes nulls, empty maps and empty lists, from the leaves up. Lists are left
