@@ -37,9 +37,9 @@ func hostileSpecs() map[string]func(*cachev1alpha1.MemcachedSpec) {
 		"has an annotation that kustomize removes": func(s *cachev1alpha1.MemcachedSpec) {
 			s.Service = &cachev1alpha1.Service{Annotations: map[string]cachev1alpha1.AnnotationValue{"internal.config.kubernetes.io/index": "1"}}
 		},
-		"has an image like a mark": func(s *cachev1alpha1.MemcachedSpec) { s.Image = new("mark-0001") },
+		"has an image like a mark": func(s *cachev1alpha1.MemcachedSpec) { s.Image = new(cachev1alpha1.Image("mark-0001")) },
 		"has an image like a prefixed name": func(s *cachev1alpha1.MemcachedSpec) {
-			s.Image = new(namePrefix + "memcached")
+			s.Image = new(cachev1alpha1.Image(namePrefix + "memcached"))
 		},
 		"has every key typed": func(s *cachev1alpha1.MemcachedSpec) {
 			s.NodeSelector = map[string]cachev1alpha1.LabelValue{}
@@ -52,7 +52,8 @@ func hostileSpecs() map[string]func(*cachev1alpha1.MemcachedSpec) {
 	}
 	for _, text := range typedTexts {
 		specs["has the texts "+text] = func(s *cachev1alpha1.MemcachedSpec) {
-			s.ServiceAccountName, s.PriorityClassName, s.Image = &text, &text, &text
+			name := cachev1alpha1.ObjectName(text)
+			s.ServiceAccountName, s.PriorityClassName, s.Image = &name, &name, new(cachev1alpha1.Image(text))
 			s.NodeSelector = map[string]cachev1alpha1.LabelValue{"key": cachev1alpha1.LabelValue(text)}
 			s.PodMetadata = &cachev1alpha1.PodMetadata{Annotations: map[string]cachev1alpha1.AnnotationValue{"key": cachev1alpha1.AnnotationValue(text)}}
 			s.ImagePullPolicy = new(corev1.PullPolicy(text))
@@ -65,7 +66,7 @@ func hostileSpecs() map[string]func(*cachev1alpha1.MemcachedSpec) {
 func plainSpecs() []func(*cachev1alpha1.MemcachedSpec) {
 	return []func(*cachev1alpha1.MemcachedSpec){
 		func(*cachev1alpha1.MemcachedSpec) {},
-		func(s *cachev1alpha1.MemcachedSpec) { s.Image = new("memcached:1.6.45") },
+		func(s *cachev1alpha1.MemcachedSpec) { s.Image = new(cachev1alpha1.Image("memcached:1.6.45")) },
 		func(s *cachev1alpha1.MemcachedSpec) {
 			s.NodeSelector = map[string]cachev1alpha1.LabelValue{"team": "web"}
 		},
@@ -73,7 +74,8 @@ func plainSpecs() []func(*cachev1alpha1.MemcachedSpec) {
 			s.Service = &cachev1alpha1.Service{Annotations: map[string]cachev1alpha1.AnnotationValue{"team": "web"}}
 		},
 		func(s *cachev1alpha1.MemcachedSpec) {
-			s.ServiceAccountName, s.PriorityClassName, s.Image = new("web"), new("web"), new("web")
+			name := cachev1alpha1.ObjectName("web")
+			s.ServiceAccountName, s.PriorityClassName, s.Image = &name, &name, new(cachev1alpha1.Image("web"))
 			s.NodeSelector = map[string]cachev1alpha1.LabelValue{"key": "web"}
 			s.PodMetadata = &cachev1alpha1.PodMetadata{Annotations: map[string]cachev1alpha1.AnnotationValue{"key": "web"}}
 			s.ImagePullPolicy = new(corev1.PullAlways)
@@ -187,7 +189,7 @@ func FuzzRender_DoesNotDependOnOrder(f *testing.F) {
 			mc := named("cache")
 			specs[int(b)%len(specs)](&mc.Spec)
 			if i%2 == 1 {
-				mc.Spec.ServiceAccountName = &text
+				mc.Spec.ServiceAccountName = new(cachev1alpha1.ObjectName(text))
 			}
 			id := fmt.Sprintf("%d %d %d %q", n, int(b)%len(specs), i%2, text)
 			got := outcome(renderers[n], mc)
