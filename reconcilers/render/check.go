@@ -153,6 +153,7 @@ func (r *Renderer) validate(components []string, verify bool) ([]schema.GroupVer
 	if err := cmp.Or(r.validateObjects(p, example), r.validateNames(p, example)); err != nil {
 		return nil, describe(components, err)
 	}
+	r.parts.add(p.placeholders)
 	var kinds []schema.GroupVersionKind
 	for _, object := range p.naming.objects {
 		kinds = append(kinds, schema.FromAPIVersionAndKind(object.apiVersion, object.kind))

@@ -25,7 +25,7 @@ type placeholders struct {
 type valueSlot struct {
 	object int
 	path   []any
-	mark   mark
+	mark   *mark
 	// merge says that the place holds a map whose keys win over those of the value.
 	merge bool
 }
@@ -35,7 +35,7 @@ type textSlot struct {
 	object int
 	path   []any
 	marked string
-	marks  []mark
+	marks  []*mark
 }
 
 // mark stands in a build for the value at source.
@@ -65,8 +65,8 @@ func (e *kindError) Error() string {
 
 // marked returns in with a mark for every value that replacements read, and the marks
 // by their texts. ok is false where a value cannot be marked.
-func (in input) marked(replacements []sourcedReplacement) (marked input, marks map[string]mark, ok bool) {
-	marked, marks = in.copy(), map[string]mark{}
+func (in input) marked(replacements []sourcedReplacement) (marked input, marks map[string]*mark, ok bool) {
+	marked, marks = in.copy(), map[string]*mark{}
 	fields := marked.fields()
 	var paths [][]any
 	for _, r := range replacements {
@@ -99,8 +99,8 @@ func overlap(a, b []any) bool {
 
 // newMark returns the i-th mark, which stands for value. Neither true nor false can be
 // marked, nor what is absent.
-func newMark(i int, source []any, value any) (mark, bool) {
-	m := mark{source: source, text: fmt.Sprintf("mark-%04d", i)}
+func newMark(i int, source []any, value any) (*mark, bool) {
+	m := &mark{source: source, text: fmt.Sprintf("mark-%04d", i)}
 	asMap := map[string]any{m.text: m.text}
 	switch v := value.(type) {
 	case string:
@@ -117,16 +117,16 @@ func newMark(i int, source []any, value any) (mark, bool) {
 		case map[string]any:
 			m.value = []any{asMap}
 		default:
-			return mark{}, false
+			return nil, false
 		}
 	default:
-		return mark{}, false
+		return nil, false
 	}
 	return m, true
 }
 
 // findPlaceholders finds the marks in objects, and drops them.
-func findPlaceholders(objects []map[string]any, marks map[string]mark) *placeholders {
+func findPlaceholders(objects []map[string]any, marks map[string]*mark) *placeholders {
 	p := &placeholders{objects: objects}
 	for i, object := range objects {
 		p.find(i, nil, object, marks)
@@ -135,8 +135,8 @@ func findPlaceholders(objects []map[string]any, marks map[string]mark) *placehol
 }
 
 // find notes the marks at and below value, which is at path of an object.
-func (p *placeholders) find(object int, path []any, value any, marks map[string]mark) {
-	slot := func(m mark, merge bool) {
+func (p *placeholders) find(object int, path []any, value any, marks map[string]*mark) {
+	slot := func(m *mark, merge bool) {
 		p.values = append(p.values, valueSlot{object, slices.Clone(path), m, merge})
 	}
 	switch v := value.(type) {
@@ -168,9 +168,9 @@ func (p *placeholders) find(object int, path []any, value any, marks map[string]
 }
 
 // markOfList returns the mark for a list that list is.
-func markOfList(list []any, marks map[string]mark) (mark, bool) {
+func markOfList(list []any, marks map[string]*mark) (*mark, bool) {
 	if len(list) != 1 {
-		return mark{}, false
+		return nil, false
 	}
 	text, _ := list[0].(string)
 	if item, isMap := list[0].(map[string]any); isMap && len(item) == 1 {
@@ -179,11 +179,14 @@ func markOfList(list []any, marks map[string]mark) (mark, bool) {
 		}
 	}
 	m, ok := marks[text]
+	if !ok {
+		return nil, false
+	}
 	_, isList := m.value.([]any)
-	return m, ok && isList
+	return m, isList
 }
 
-func (p *placeholders) findInText(object int, path []any, value string, marks map[string]mark) {
+func (p *placeholders) findInText(object int, path []any, value string, marks map[string]*mark) {
 	if m, ok := marks[value]; ok && m.value == any(value) {
 		p.values = append(p.values, valueSlot{object, slices.Clone(path), m, false})
 		return
@@ -235,7 +238,7 @@ func (p *placeholders) fill(in input) ([]map[string]any, error) {
 }
 
 // valueIn returns the value that m stands for.
-func (m mark) valueIn(fields map[string]any) (any, error) {
+func (m *mark) valueIn(fields map[string]any) (any, error) {
 	value := lookup(fields, m.source)
 	same := false
 	switch value.(type) {

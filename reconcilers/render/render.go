@@ -55,6 +55,8 @@ type Renderer struct {
 	// mu makes a set be built once by those who ask for it at the same time.
 	mu   sync.Mutex
 	sets *lru.Cache
+	// parts are those of the smallest and the largest set.
+	parts *parts
 }
 
 // New checks tree, every component of it alone and all together, with the example
@@ -67,6 +69,7 @@ func New(tree Tree, defaults Defaults) (*Renderer, error) {
 		sources:  map[schema.GroupVersionKind]string{},
 		patched:  lru.New(maxPatched),
 		sets:     lru.New(maxSets),
+		parts:    newParts(),
 	}
 	defer openAPI.reset()
 	kinds, err := r.check()
@@ -168,6 +171,7 @@ func (r *Renderer) prebuild(components []string, example input) (*prebuilt, erro
 	if err := p.verify(example); err != nil {
 		return nil, err
 	}
+	r.parts.share(p.placeholders)
 	if p.placeholders == nil {
 		r.defaults.Log.Info("Rendering by full builds, which takes 10 to 100 times longer: the templates change what a replacement filled in", "components", components)
 	}
