@@ -73,9 +73,9 @@ func podLabels(objects []*unstructured.Unstructured) []labels.Set {
 // checkSeparate compares the objects that one template becomes for two Memcacheds.
 func checkSeparate(a, b *unstructured.Unstructured, pods []labels.Set) error {
 	if a.GetKind() == "Service" {
-		if problems := validation.IsDNS1035Label(b.GetName()); len(problems) > 0 {
-			return fmt.Errorf("metadata.name is too long: with a Memcached of %d characters the Service is called %s, and a Service may have 63; shorten it to 10",
-				len(longestName), b.GetName())
+		if over := len(b.GetName()) - validation.DNS1035LabelMaxLength; over > 0 {
+			return fmt.Errorf("metadata.name is too long: the name of a Memcached of %d characters and it make more than the %d that a Service may have; shorten it by %d",
+				len(longestName), validation.DNS1035LabelMaxLength, over)
 		}
 	}
 	for _, field := range []string{"selector", "podSelector"} {

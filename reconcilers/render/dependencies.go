@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
 )
 
 // dependencies walks kustomizations in the order in which kustomize runs them, and
@@ -70,6 +71,9 @@ func (d dependencies) patchDepends(dir string, patch types.Patch) (bool, error) 
 	if patch.Path != "" {
 		text = d.tree[path.Join(dir, patch.Path)]
 	}
+	if d.operationDepends(text) {
+		return true, nil
+	}
 	nodes, err := parseDocuments(text)
 	if err != nil {
 		return false, err
@@ -84,6 +88,26 @@ func (d dependencies) patchDepends(dir string, patch types.Patch) (bool, error) 
 		}
 	}
 	return false, nil
+}
+
+// operationDepends tells whether text is a JSON patch that tests a value, or goes into
+// one that was filled in: an index there depends on how many items it has.
+func (d dependencies) operationDepends(text []byte) bool {
+	var operations []struct {
+		Op, Path, From string
+	}
+	if err := yaml.Unmarshal(text, &operations); err != nil {
+		return false // It is another form of patch.
+	}
+	for _, o := range operations {
+		for _, pointer := range []string{o.Path, o.From} {
+			steps := strings.Split(pointer, "/")
+			if o.Op == "test" || slices.ContainsFunc(steps[:len(steps)-1], func(step string) bool { return d.filled[step] }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // mergeDepends tells whether merging value, a part of a strategic merge patch,

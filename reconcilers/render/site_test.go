@@ -63,6 +63,11 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 			inSite("patches:\n- target: {kind: Deployment, labelSelector: memcached_cr=sample}\n  patch: |-\n    - {op: add, path: /spec/paused, value: true}\n"),
 			cachev1alpha1.MemcachedSpec{}, []any{"spec", "paused"}, true, true,
 		},
+		"an item of a list that a field fills in": {
+			inSite("patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: replace, path: /spec/template/spec/containers/0/command/0, value: nice}\n"),
+			cachev1alpha1.MemcachedSpec{ExtraArgs: []cachev1alpha1.ExtraArg{"--disable-cas", "--disable-dumping"}},
+			field("command", 0), "nice", true,
+		},
 		"an annotation beside the user's": {
 			patch(`{template: {metadata: {annotations: {example.com/owner: site}}}}`),
 			cachev1alpha1.MemcachedSpec{PodMetadata: full},
@@ -85,6 +90,7 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 			mc := plain()
 			mc.Spec.Image = test.spec.Image
 			mc.Spec.PodMetadata = test.spec.PodMetadata
+			mc.Spec.ExtraArgs = test.spec.ExtraArgs
 			if test.spec.ContainerPort != nil {
 				mc.Spec.ContainerPort = test.spec.ContainerPort
 			}
