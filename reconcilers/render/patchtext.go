@@ -119,8 +119,11 @@ func plainMap(node *kyaml.Node, depth int) (any, error) {
 			return nil, err
 		}
 		name, isString := key.(string)
+		if !isString && keyNode.Kind != kyaml.ScalarNode {
+			return nil, fmt.Errorf("line %d: a key is a map or a list; only text can be one", keyNode.Line)
+		}
 		if !isString {
-			return nil, fmt.Errorf("line %d: a key is no string; quote it", keyNode.Line)
+			return nil, fmt.Errorf("line %d: the key %s is no text in YAML; quote it", keyNode.Line, keyNode.Value)
 		}
 		if _, twice := fields[name]; twice {
 			return nil, fmt.Errorf("line %d: the key %q is already set in this map", keyNode.Line, name)
@@ -162,15 +165,15 @@ func plainScalar(node *kyaml.Node) (any, error) {
 	digits := text
 	if text[0] != '.' {
 		digits = strings.ReplaceAll(text, "_", "")
-	}
-	if whole, err := strconv.ParseInt(digits, 0, 64); err == nil {
-		return whole, nil
-	}
-	if _, err := strconv.ParseUint(digits, 0, 64); err == nil {
-		return nil, fmt.Errorf("line %d: a number does not fit into 64 bits with sign; quote what is text", node.Line)
-	}
-	if !yamlFloat.MatchString(digits) {
-		return text, nil
+		if whole, err := strconv.ParseInt(digits, 0, 64); err == nil {
+			return whole, nil
+		}
+		if _, err := strconv.ParseUint(digits, 0, 64); err == nil {
+			return nil, fmt.Errorf("line %d: a number does not fit into 64 bits with sign; quote what is text", node.Line)
+		}
+		if !yamlFloat.MatchString(digits) {
+			return text, nil
+		}
 	}
 	number, err := strconv.ParseFloat(digits, 64)
 	switch {

@@ -121,7 +121,7 @@ func withoutValue(cause metav1.StatusCause) string {
 func Schema(err error) error {
 	var found typed.ValidationErrors
 	if !errors.As(err, &found) {
-		return err
+		return conversion(err)
 	}
 	var texts []string
 	for _, e := range found {
@@ -134,6 +134,19 @@ func Schema(err error) error {
 	// The check walks maps in any order.
 	slices.Sort(texts)
 	return errors.New(strings.Join(texts, "; "))
+}
+
+// conversion returns what is wrong with a value that does not fit its Go type.
+func conversion(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case strings.Contains(err.Error(), "quantities must match the regular expression"), strings.Contains(err.Error(), "unable to parse quantity"):
+		return errors.New("a quantity is malformed; write it like 500m, 2 or 1Gi")
+	case strings.Contains(err.Error(), "parsing time"):
+		return errors.New("a time is malformed; write it like 2006-01-02T15:04:05Z")
+	}
+	return err
 }
 
 // schemaErrors pairs what structured-merge-diff says with what is said instead; its
