@@ -29,7 +29,9 @@ type bounds struct {
 
 // specBounds are the bounds of a Memcached's spec, out of the CRD that this binary was
 // built with. Reading it takes some 6 ms, once.
-var specBounds = sync.OnceValue(func() *bounds {
+var specBounds = sync.OnceValue(loadSpecBounds)
+
+func loadSpecBounds() *bounds {
 	var definition struct {
 		Spec struct {
 			Versions []struct {
@@ -49,7 +51,7 @@ var specBounds = sync.OnceValue(func() *bounds {
 		}
 	}
 	panic("the embedded CRD of Memcacheds has no " + cachev1alpha1.SchemeGroupVersion.Version)
-})
+}
 
 // check returns what is wrong with the first field of value that exceeds its bounds.
 func (b *bounds) check(value any) *fieldError {

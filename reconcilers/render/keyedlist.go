@@ -2,7 +2,10 @@
 
 package render
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // secondKeys completes the merge keys that the Go types name, as the OpenAPI schema
 // does: two ports may have one number.
@@ -14,15 +17,17 @@ var secondKeys = map[string]string{
 
 // keyedList is a list of maps that are found by the value of a key.
 type keyedList struct {
-	key      string
-	elements []any
-	places   map[string]int
+	// key names the field by which elements are found, second another one that tells
+	// those with the same value there apart, if it is not empty.
+	key, second string
+	elements    []any
+	places      map[string]int
 	// front has the places that were set, in order.
 	front []int
 }
 
 func newKeyedList(elements []any, key string) *keyedList {
-	list := &keyedList{key: key, places: make(map[string]int, 2*len(elements))}
+	list := &keyedList{key: key, second: secondKeys[key], places: make(map[string]int, len(elements))}
 	for _, element := range elements {
 		fields, _ := element.(map[string]any)
 		first, second := list.keysOf(fields)
@@ -34,13 +39,21 @@ func newKeyedList(elements []any, key string) *keyedList {
 // keysOf are the values by which an element is found; the second is empty where there
 // is none.
 func (l *keyedList) keysOf(element map[string]any) (first, second string) {
-	return scalar(element[l.key]), scalar(element[secondKeys[l.key]])
+	first = scalar(element[l.key])
+	if l.second != "" {
+		second = scalar(element[l.second])
+	}
+	return first, second
 }
 
 func scalar(value any) string {
-	switch value.(type) {
-	case string, int64, float64, bool:
-		return fmt.Sprint(value)
+	switch v := value.(type) {
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64, bool:
+		return fmt.Sprint(v)
 	default:
 		return ""
 	}
@@ -49,12 +62,17 @@ func scalar(value any) string {
 func (l *keyedList) add(element any, first, second string) int {
 	place := len(l.elements)
 	l.elements = append(l.elements, element)
-	for _, key := range []string{first, first + "/" + second} {
-		if _, taken := l.places[key]; !taken {
-			l.places[key] = place
-		}
+	l.note(first, place)
+	if l.second != "" {
+		l.note(first+"/"+second, place)
 	}
 	return place
+}
+
+func (l *keyedList) note(key string, place int) {
+	if _, taken := l.places[key]; !taken {
+		l.places[key] = place
+	}
 }
 
 // place is where element belongs, at the end if there is none with its keys. A second
@@ -76,13 +94,17 @@ func (l *keyedList) place(element map[string]any) (int, bool) {
 	return l.add(nil, first, second), true
 }
 
-// set puts element, or nothing if it is nil, at place and moves it to the front.
+// set puts element, or nothing if it is nil, at place. It moves to the front, as
+// kustomize has it, less where two keys say what it is: there only new ones do.
 func (l *keyedList) set(place int, element map[string]any) {
+	isNew := l.elements[place] == nil
 	l.elements[place] = nil
 	if element != nil {
 		l.elements[place] = element
 	}
-	l.front = append(l.front, place)
+	if isNew || l.second == "" {
+		l.front = append(l.front, place)
+	}
 }
 
 // result returns the elements that were set, in that order, and then the others.

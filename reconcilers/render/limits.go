@@ -4,6 +4,7 @@ package render
 
 import (
 	"fmt"
+	"math"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -44,11 +45,14 @@ func checkSpec(spec map[string]any) error {
 // stored, or too deep.
 func checkSizes(objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
+		if isSmall(object.Object) {
+			continue
+		}
 		if size := jsonSize(object.Object); size > maxObjectJSON {
 			return &LimitError{fmt.Sprintf("%s %s has %d bytes as JSON, which is more than the maximum of %d; shorten what the spec puts into it",
 				object.GetKind(), object.GetName(), size, maxObjectJSON)}
 		}
-		if deeper(object.Object, maxObjectDepth) {
+		if tooDeep(object.Object, maxObjectDepth) {
 			return &LimitError{fmt.Sprintf("%s %s nests maps and lists more than %d deep; shorten what the spec puts into it",
 				object.GetKind(), object.GetName(), maxObjectDepth)}
 		}
@@ -56,23 +60,39 @@ func checkSizes(objects []*unstructured.Unstructured) error {
 	return nil
 }
 
-// deeper tells whether maps and lists are nested in value more than levels deep.
-func deeper(value any, levels int) bool {
+// isSmall tells, in a third of the time, whether object certainly is within the limits:
+// most are.
+func isSmall(object map[string]any) bool {
+	// A byte of text is at most six of JSON, and 24 hold any number and all punctuation.
+	left := maxObjectJSON / 6
+	return fits(object, &left, maxObjectDepth)
+}
+
+func fits(value any, left *int, levels int) bool {
+	*left -= 4
 	switch v := value.(type) {
+	case string:
+		*left -= len(v)
 	case map[string]any:
-		for _, item := range v {
-			if levels == 0 || deeper(item, levels-1) {
-				return true
+		for key, item := range v {
+			if *left -= len(key); levels == 0 || !fits(item, left, levels-1) {
+				return false
 			}
 		}
 	case []any:
 		for _, item := range v {
-			if levels == 0 || deeper(item, levels-1) {
-				return true
+			if levels == 0 || !fits(item, left, levels-1) {
+				return false
 			}
 		}
 	}
-	return false
+	return *left >= 0
+}
+
+// tooDeep tells whether maps and lists are nested in value more than levels deep.
+func tooDeep(value any, levels int) bool {
+	left := math.MaxInt
+	return !fits(value, &left, levels)
 }
 
 // jsonSize is the length of value as JSON, without marshalling it: exact but for

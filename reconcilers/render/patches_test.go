@@ -211,7 +211,7 @@ func scribble(value any) {
 func TestPatches_BombCostsNothing(t *testing.T) {
 	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
 	mc := plain()
-	mc.Spec.Patches = []cachev1alpha1.Patch{patch("Deployment", aliasBomb(150))}
+	mc.Spec.Patches = []cachev1alpha1.Patch{patch("Deployment", aliasBomb(80))}
 	mustRender(t, r, plain())
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

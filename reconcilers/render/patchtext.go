@@ -19,6 +19,9 @@ const (
 	maxPatchText = 16 << 10
 	// maxPatchJSON is how long a patch may be once it is written as JSON, in bytes.
 	maxPatchJSON = 32 << 10
+	// maxPatchValues is how many keys and values a patch may have: what it costs to apply
+	// one depends on their number. 8 KB of a Deployment, written by hand, has about 500.
+	maxPatchValues = 1000
 	// maxPatchDepth is how deep maps and lists may be nested in a patch. An affinity
 	// term, the deepest part of a Deployment, ends at level 14.
 	maxPatchDepth = 32
@@ -36,6 +39,9 @@ func parseText(text string) (any, error) {
 	root, err := parseNodes(text)
 	if err != nil {
 		return nil, err
+	}
+	if count := countNodes(root); count > maxPatchValues {
+		return nil, &LimitError{fmt.Sprintf("the patch has %d keys and values, which is more than the maximum of %d; split it", count, maxPatchValues)}
 	}
 	value, err := plainValue(root, 1)
 	if err != nil {
@@ -75,6 +81,15 @@ func syntaxError(err error) error {
 		return errors.New("aliases (*name) are refused; write the value out")
 	}
 	return fmt.Errorf("it cannot be read as YAML: %s", text)
+}
+
+// countNodes counts node and those within it, without following aliases.
+func countNodes(node *kyaml.Node) int {
+	count := 1
+	for _, inner := range node.Content {
+		count += countNodes(inner)
+	}
+	return count
 }
 
 // plainValue converts node. depth is the level of node, from 1.

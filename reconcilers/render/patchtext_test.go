@@ -52,7 +52,7 @@ func TestParseText_Rejects(t *testing.T) {
 		"rejects NaN":                          {"a: .NaN", "line 1: infinity and NaN are no numbers of JSON; quote what is text"},
 		"rejects a number above 64 bits":       {"a: 9223372036854775808", "line 1: a number does not fit into 64 bits with sign; quote what is text"},
 		"rejects 33 levels":                    {nested(33), "line 1: maps and lists are nested more than 32 deep"},
-		"rejects 8,000 levels":                 {nested(8000), "line 1: maps and lists are nested more than 32 deep"},
+		"rejects 500 levels":                   {nested(500), "line 1: maps and lists are nested more than 32 deep"},
 		"rejects nothing":                      {"", "the patch is empty"},
 		"rejects a comment alone":              {"# hunter2", "the patch is empty"},
 		"rejects broken YAML":                  {"a: [b", "it cannot be read as YAML: line 1: did not find expected ',' or ']'"},
@@ -60,6 +60,7 @@ func TestParseText_Rejects(t *testing.T) {
 		"rejects a control character":          {"a: \x01", "it cannot be read as YAML: control characters are not allowed"},
 		"rejects bytes that are no UTF-8":      {"a: \xff", "it cannot be read as YAML: invalid leading UTF-8 octet"},
 		"rejects an unknown directive":         {"%YAML 3.0\n---\na: 1", "it cannot be read as YAML: found incompatible YAML document"},
+		"rejects 1,001 keys and values":        {"[" + strings.Repeat("a,", 1000) + "]", "the patch has 1001 keys and values, which is more than the maximum of 1000; split it"},
 		"rejects 16,385 bytes":                 {"a: " + strings.Repeat("x", maxPatchText-2), "the patch has 16385 bytes, which is more than the maximum of 16384; split it or leave comments out"},
 		"rejects 32,770 bytes of JSON":         {`a: "` + strings.Repeat(`\0`, 5460) + `xx"`, "the patch has 32770 bytes as JSON, which is more than the maximum of 32768; split it"},
 	} {
