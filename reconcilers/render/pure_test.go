@@ -183,7 +183,6 @@ func FuzzRender_DoesNotDependOnOrder(f *testing.F) {
 		for i, b := range order[:min(len(order), 8)] {
 			if b == 255 {
 				renderers[n].sets.Clear()
-				renderers[n].patched.Clear()
 				continue
 			}
 			mc := named("cache")
