@@ -79,19 +79,27 @@ func mustRenderWhole(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) (o
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p, err := r.planFor(in)
+	p, err := r.prebuiltFor(in, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	raw, err := p.buildWhole(in)
+	raw, err := p.fullBuild(in)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	objects, err = p.finish(raw, mc)
+	objects = mustFinish(tb, p, raw, mc)
+	return patchedWhole(tb, objects, mc.Spec.Patches), p.placeholders == nil
+}
+
+// mustFinish does what Render does with the objects of templates, less spec.patches.
+func mustFinish(tb testing.TB, p *prebuilt, raw []map[string]any, mc *cachev1alpha1.Memcached) []*unstructured.Unstructured {
+	tb.Helper()
+	objects, err := p.setMetadata(raw, mc)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return patchedWhole(tb, objects, mc.Spec.Patches), p.whole
+	slices.SortStableFunc(objects, inApplyOrder)
+	return objects
 }
 
 // patchedWhole is the oracle of spec.patches: a krusty build of objects with them.

@@ -93,7 +93,7 @@ func FuzzRender(f *testing.F) {
 		mc := named(name)
 		mc.Spec = cachev1alpha1.MemcachedSpec{Size: &size, ContainerPort: &port, PodMetadata: &cachev1alpha1.PodMetadata{}}
 		if flags&withImage != 0 {
-			mc.Spec.Image = &image
+			mc.Spec.Image = new(cachev1alpha1.Image(image))
 		}
 		if flags&withLabel != 0 {
 			mc.Spec.PodMetadata.Labels = map[string]cachev1alpha1.LabelValue{labelKey: cachev1alpha1.LabelValue(label)}
@@ -125,11 +125,11 @@ func renderLikeKustomize(t *testing.T, r *Renderer, mc *cachev1alpha1.Memcached)
 	if errIn != nil {
 		t.Fatal(errIn)
 	}
-	p, errPlan := r.planFor(in)
+	p, errPlan := r.prebuiltFor(in, nil)
 	if errPlan != nil {
 		t.Fatal(errPlan)
 	}
-	raw, errWhole := p.buildWhole(in)
+	raw, errWhole := p.fullBuild(in)
 	if err != nil || errAgain != nil || errWhole != nil {
 		if err == nil || errAgain == nil || errWhole == nil {
 			t.Fatalf("only some fail: rendered: %v; again: %v; whole build: %v", err, errAgain, errWhole)
@@ -139,10 +139,7 @@ func renderLikeKustomize(t *testing.T, r *Renderer, mc *cachev1alpha1.Memcached)
 		}
 		return nil, false
 	}
-	whole, err := p.finish(raw, mc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := mustFinish(t, p, raw, mc)
 	mustBeSame(t, "rendered again", again, objects)
 	mustBeSame(t, "against a whole build", objects, whole)
 	if !equality.Semantic.DeepEqual(before, mc) {

@@ -91,7 +91,7 @@ func (c checker) patchSelected(objects []*unstructured.Unstructured, patch cache
 func selects(target cachev1alpha1.PatchTarget, object *unstructured.Unstructured) bool {
 	return object.GetKind() == target.Kind &&
 		(target.Group == nil || object.GroupVersionKind().Group == *target.Group) &&
-		(target.Name == nil || object.GetName() == *target.Name)
+		(target.Name == nil || object.GetName() == string(*target.Name))
 }
 
 // groupsOf are the groups of the kind that target leaves open. Whoever sets a patch was
@@ -220,8 +220,8 @@ func runFilter(filter kio.Filter, node *kyaml.RNode) (result []*kyaml.RNode, err
 			err = fmt.Errorf("kustomize panicked: %v", p)
 		}
 	}()
-	openAPI.Lock()
-	defer openAPI.Unlock()
+	openAPI.begin()
+	defer openAPI.end()
 	return filter.Filter([]*kyaml.RNode{node})
 }
 

@@ -172,7 +172,7 @@ func TestNewRefusesMistakesInPatches(t *testing.T) {
 		},
 		"an unknown field from a JSON patch": {
 			inSite("patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: add, path: /spec/Paused, value: true}\n"),
-			[]string{deploymentFile + ", changed by " + siteFile + ": Deployment memcached: .spec.Paused"},
+			[]string{deploymentFile + ", changed by " + baseFile + ", changed by " + siteFile + ": Deployment memcached: .spec.Paused"},
 		},
 		"a JSON patch of a field that is not there": {
 			inSite("patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: replace, path: /spec/nope/x, value: true}\n"),

@@ -35,10 +35,10 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 			patch(`{paused: true}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "paused"}, true, false,
 		},
 		"a field that spec.size fills in": {
-			patch(`{replicas: 7}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), true,
+			patch(`{replicas: 7}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), false,
 		},
 		"a field that spec.size fills in, by kustomize's own replicas": {
-			inSite("replicas: [{name: memcached, count: 7}]\n"), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), true,
+			inSite("replicas: [{name: memcached, count: 7}]\n"), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), false,
 		},
 		"a replacement over one of the base": {
 			inSite("replacements:\n- sourceValue: \"7\"\n  targets: [{select: {kind: Deployment}, fieldPaths: [spec.replicas]}]\n"),
@@ -46,7 +46,7 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 		},
 		"an image that only some Memcacheds have": {
 			inSite("images: [{name: registry.example.com/library/memcached, newName: mirror.example.com/memcached}]\n"),
-			cachev1alpha1.MemcachedSpec{Image: new("registry.example.com/library/memcached:1.6.45")},
+			cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("registry.example.com/library/memcached:1.6.45"))},
 			field("image"), "mirror.example.com/memcached:1.6.45", true,
 		},
 		"a port that only some Memcacheds have, merged by its number": {
@@ -63,19 +63,24 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 			inSite("patches:\n- target: {kind: Deployment, labelSelector: memcached_cr=sample}\n  patch: |-\n    - {op: add, path: /spec/paused, value: true}\n"),
 			cachev1alpha1.MemcachedSpec{}, []any{"spec", "paused"}, true, true,
 		},
+		"an item of a list that a field fills in": {
+			inSite("patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: replace, path: /spec/template/spec/containers/0/command/0, value: nice}\n"),
+			cachev1alpha1.MemcachedSpec{ExtraArgs: []cachev1alpha1.ExtraArg{"--disable-cas", "--disable-dumping"}},
+			field("command", 0), "nice", true,
+		},
 		"an annotation beside the user's": {
 			patch(`{template: {metadata: {annotations: {example.com/owner: site}}}}`),
 			cachev1alpha1.MemcachedSpec{PodMetadata: full},
-			[]any{"spec", "template", "metadata", "annotations", "example.com/owner"}, "site", true,
+			[]any{"spec", "template", "metadata", "annotations", "example.com/owner"}, "site", false,
 		},
 		"a label on all pods beside the user's": {
 			inSite("labels: [{pairs: {team: site}, includeTemplates: true}]\n"),
 			cachev1alpha1.MemcachedSpec{PodMetadata: full},
-			[]any{"spec", "template", "metadata", "labels", "team"}, "site", true,
+			[]any{"spec", "template", "metadata", "labels", "team"}, "site", false,
 		},
 		"a sidecar, which kustomize puts first": {
 			patch(`{template: {spec: {containers: [{name: exporter, image: exporter:1}]}}}`),
-			cachev1alpha1.MemcachedSpec{Image: new("memcached:1.6.38")},
+			cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1.6.38"))},
 			field("name"), "exporter", false,
 		},
 	} {
@@ -85,6 +90,7 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 			mc := plain()
 			mc.Spec.Image = test.spec.Image
 			mc.Spec.PodMetadata = test.spec.PodMetadata
+			mc.Spec.ExtraArgs = test.spec.ExtraArgs
 			if test.spec.ContainerPort != nil {
 				mc.Spec.ContainerPort = test.spec.ContainerPort
 			}
@@ -92,7 +98,7 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 			other := plain()
 			other.Name = "other"
 			if mc.Spec.Image != nil {
-				other.Spec.Image = new("memcached:1.6.1")
+				other.Spec.Image = new(cachev1alpha1.Image("memcached:1.6.1"))
 			}
 			if mc.Spec.PodMetadata != nil {
 				other.Spec.PodMetadata = &cachev1alpha1.PodMetadata{
@@ -136,7 +142,7 @@ patches:
 `)
 	r := mustNew(t, edited(t, e), Defaults{Image: "memcached:1"})
 	untagged := plain()
-	untagged.Spec.Image = new("memcached")
+	untagged.Spec.Image = new(cachev1alpha1.Image("memcached"))
 	if objects, err := r.Render(untagged); err == nil {
 		t.Fatalf("an image without a tag gives %s", asJSON(t, objects))
 	}

@@ -23,8 +23,8 @@ func TestAUsersObjectIsLeftAloneByTheFeatureThatNeedsItsName(t *testing.T) {
 	}{
 		"a NetworkPolicy": {
 			on:     "networkPolicy: {from: [{podSelector: {matchLabels: {team: web}}}]}",
-			theirs: "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: cache}, spec: {podSelector: {}, policyTypes: [Egress]}}",
-			key:    networkPolicy, called: "NetworkPolicy cache",
+			theirs: "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: cache-clients}, spec: {podSelector: {}, policyTypes: [Egress]}}",
+			key:    networkPolicy, called: "NetworkPolicy cache-clients",
 		},
 		"a Service of the cluster IP's name": {
 			on:     "{service: {clusterIP: true}, containerPort: 21211}",

@@ -30,8 +30,8 @@ func Children(namespace, name string) []client.Object {
 
 // WithEveryObject asks for every object that a Memcached can have.
 func WithEveryObject(spec *cachev1alpha1.MemcachedSpec) {
-	inNamespace := []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}
-	spec.Service = &cachev1alpha1.Service{ClusterIP: new(true)}
+	inNamespace := []cachev1alpha1.NetworkPolicyPeer{{PodSelector: &cachev1alpha1.LabelSelector{}}}
+	spec.Service = &cachev1alpha1.Service{ClusterIPService: new(true)}
 	spec.NetworkPolicy = &cachev1alpha1.NetworkPolicy{From: inNamespace, MetricsFrom: inNamespace}
 	spec.Metrics = &cachev1alpha1.Metrics{ServiceMonitor: &cachev1alpha1.ServiceMonitor{}, Rules: &cachev1alpha1.Rules{}}
 }
@@ -41,7 +41,7 @@ func WithEveryObject(spec *cachev1alpha1.MemcachedSpec) {
 func MoreChildren(namespace, name string) []client.Object {
 	return []client.Object{
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-clusterip"}},
-		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}},
+		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-clients"}},
 		monitoringObject("ServiceMonitor", namespace, name),
 		monitoringObject("PrometheusRule", namespace, name),
 	}
@@ -74,7 +74,7 @@ func Foreign(namespace, name string) map[string]client.Object {
 			},
 		}},
 		"PodDisruptionBudget": &policyv1.PodDisruptionBudget{ObjectMeta: metadata, Spec: policyv1.PodDisruptionBudgetSpec{Selector: selector}},
-		"NetworkPolicy":       &networkingv1.NetworkPolicy{ObjectMeta: metadata, Spec: networkingv1.NetworkPolicySpec{PodSelector: *selector}},
+		"NetworkPolicy":       &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-clients"}, Spec: networkingv1.NetworkPolicySpec{PodSelector: *selector}},
 		"ServiceMonitor": withSpec(monitoringObject("ServiceMonitor", namespace, name), map[string]any{
 			"selector":  map[string]any{"matchLabels": map[string]any{"app": "theirs"}},
 			"endpoints": []any{},
