@@ -106,7 +106,7 @@ func mustFinish(tb testing.TB, p *prebuilt, raw []map[string]any, mc *cachev1alp
 func patchedWhole(tb testing.TB, objects []*unstructured.Unstructured, patches []cachev1alpha1.Patch) []*unstructured.Unstructured {
 	tb.Helper()
 	for _, patch := range patches {
-		index := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return selects(patch.Target, o) })
+		index := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == patch.Target.Kind })
 		target := map[string]any{"kind": patch.Target.Kind}
 		if patch.Target.Name != nil {
 			target["name"] = *patch.Target.Name

@@ -203,7 +203,7 @@ func TestNewRefusesMistakesInReplacements(t *testing.T) {
 		},
 		"that leads to a value of the wrong type": {
 			inSite("replacements:\n- source: {kind: Memcached, fieldPath: spec.size}\n  targets: [{select: {kind: Service}, fieldPaths: [metadata.labels]}]\n"),
-			[]string{serviceFile + ", changed by " + baseFile, "Service memcached: .metadata.labels"},
+			[]string{serviceFile + ", changed by " + baseFile, "Service memcached: metadata.labels"},
 		},
 	})
 }

@@ -30,8 +30,6 @@ const (
 	// maxSets bounds the memory that sets of components take: authors of Memcacheds choose
 	// the sets.
 	maxSets = 1024
-	// maxPatched bounds the memory of patched objects, at about 40 KB each.
-	maxPatched = 128
 )
 
 // Renderer turns Memcacheds into objects. It is safe for use by many goroutines.
@@ -46,9 +44,6 @@ type Renderer struct {
 	example input
 	// files are where the objects of the templates stand.
 	files map[templateName]string
-
-	// patched remembers what patches came to, by digest of objects and patches.
-	patched *lru.Cache
 
 	openShift atomic.Bool
 
@@ -67,11 +62,11 @@ func New(tree Tree, defaults Defaults) (*Renderer, error) {
 		defaults: defaults,
 		checker:  newChecker(),
 		sources:  map[schema.GroupVersionKind]string{},
-		patched:  lru.New(maxPatched),
 		sets:     lru.New(maxSets),
 		parts:    newParts(),
 	}
 	defer openAPI.reset()
+	specBounds() // Now, and not when the first Memcached waits for it.
 	kinds, err := r.check()
 	if err != nil {
 		return nil, fmt.Errorf("templates: %w", err)
@@ -114,6 +109,9 @@ func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 	if err != nil {
 		return nil, err
 	}
+	if err := checkSpec(in.memcached["spec"].(map[string]any)); err != nil {
+		return nil, err
+	}
 	p, err := r.prebuiltFor(in, nil)
 	if err != nil {
 		return nil, err
@@ -130,7 +128,13 @@ func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 		return nil, err
 	}
 	slices.SortStableFunc(result, inApplyOrder)
-	return r.patch(result, mc.Spec.Patches)
+	if err := r.checker.patch(result, mc.Spec.Patches); err != nil {
+		return nil, err
+	}
+	if err := checkSizes(result); err != nil {
+		return nil, err
+	}
+	return result, nil
 }
 
 // input is what goes into the build for mc.

@@ -15,6 +15,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
 // row is one line of a table: of what is given follows one verdict.
@@ -123,7 +124,7 @@ var verdicts = map[string]row{
 	},
 	"what is left out is said behind a message that is too long": {
 		all(failing("Service", strings.Repeat("x", 2000)), leftOut("ServiceMonitor", "it is not served")), reconciling, "ApplyFailed",
-		strings.Repeat("x", maxMessage-len("…")) + "…; left out, since it is not served: ServiceMonitor", true,
+		strings.Repeat("x", sanitize.MaxBytes-len("…; left out, since it is not served: ServiceMonitor")) + "…; left out, since it is not served: ServiceMonitor", true,
 	},
 	"somebody else's object stalls and is named": {
 		foreign("Service"), stalled, "ForeignObject", foreignText("Service"), true,
@@ -134,7 +135,7 @@ var verdicts = map[string]row{
 	},
 	"an object that the server calls invalid stalls with its words": {
 		invalid("Deployment", "spec", "must be a number"), stalled, "InvalidObject",
-		`Deployment "cache" is invalid: spec: Invalid value: "x": must be a number`, true,
+		`Deployment "cache" is invalid: spec: Invalid value: must be a number`, true,
 	},
 	"an object that does not fit its schema stalls": {
 		result("Service", apply.Failed, &apply.SchemaError{Kind: "Service", Name: "cache", Err: errors.New(".spec.port: no such field")}),
@@ -142,11 +143,11 @@ var verdicts = map[string]row{
 	},
 	"a foreign object gives the reason also after an invalid one": {
 		all(invalid("Service", "spec", "bad"), foreign("PodDisruptionBudget")), stalled, "ForeignObject",
-		`Service "cache" is invalid: spec: Invalid value: "x": bad; ` + foreignText("PodDisruptionBudget"), true,
+		`Service "cache" is invalid: spec: Invalid value: bad; ` + foreignText("PodDisruptionBudget"), true,
 	},
 	"a foreign object gives the reason also before an invalid one": {
 		all(foreign("Service"), invalid("PodDisruptionBudget", "spec", "bad")), stalled, "ForeignObject",
-		foreignText("Service") + `; PodDisruptionBudget "cache" is invalid: spec: Invalid value: "x": bad`, true,
+		foreignText("Service") + `; PodDisruptionBudget "cache" is invalid: spec: Invalid value: bad`, true,
 	},
 	"a write that failed is tried again": {
 		failing("Service", "the server is busy"), reconciling, "ApplyFailed", "the server is busy", true,
