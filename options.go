@@ -52,6 +52,7 @@ type options struct {
 	exporterImage      string
 	reloaderImage      string
 	privilegedFields   bool
+	memoryLimit        int64
 	version            bool
 	zap                ctrlzap.Options
 }
@@ -123,8 +124,10 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 	o.memcachedImage = getenv(memcachedImageVariable)
 	o.exporterImage = getenv(exporterImageVariable)
 	o.reloaderImage = getenv(reloaderImageVariable)
+	var errMemory error
+	o.memoryLimit, errMemory = parseMemoryLimit(getenv)
 	inCluster := getenv("KUBERNETES_SERVICE_HOST") != ""
-	return o, cmp.Or(o.validate(), o.validateMetrics(), o.validateLeaderElection(inCluster), o.validateManifestsDir())
+	return o, cmp.Or(errMemory, o.validate(), o.validateMetrics(), o.validateLeaderElection(inCluster), o.validateManifestsDir())
 }
 
 func (o *options) validate() error {
