@@ -4,8 +4,8 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// Resources are what a container requests and is limited to, such as cpu: 500m and
-// memory: 256Mi.
+// Resources are what a container requests and is limited to, such as cpu: 500m
+// and memory: 256Mi.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.requests.memory) || !has(self.limits) || !has(self.limits.memory) || [self.requests.memory, self.limits.memory].exists(m, !string(m).matches('^[0-9]+([.][0-9]+)?(m|[kMGTP]|[KMGTP]i)?$')) || quantity(string(self.requests.memory)).compareTo(quantity(string(self.limits.memory))) <= 0",message="the request of memory must not be above its limit"
 type Resources struct {
@@ -46,8 +46,8 @@ type ResourceAmounts struct {
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9]+([.][0-9]+)?(m|[kMGTP]|[KMGTP]i)?$')",message="memory must be a number, 0 or more, or one with a unit, such as 500M or 256Mi, and without an exponent"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
-	// ephemeral-storage is a number of bytes on the node's disk, or one with a unit,
-	// such as 1Gi; at most 24 characters.
+	// ephemeral-storage is a number of bytes on the node's disk, or one with a
+	// unit, such as 1Gi; at most 24 characters.
 	//
 	// +optional
 	// +kubebuilder:validation:Schemaless

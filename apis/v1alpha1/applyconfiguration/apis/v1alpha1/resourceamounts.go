@@ -21,8 +21,8 @@ type ResourceAmountsApplyConfiguration struct {
 	// memory is a number of bytes, or one with a unit, such as 256Mi; at most 24
 	// characters.
 	Memory *resource.Quantity `json:"memory,omitempty"`
-	// ephemeral-storage is a number of bytes on the node's disk, or one with a unit,
-	// such as 1Gi; at most 24 characters.
+	// ephemeral-storage is a number of bytes on the node's disk, or one with a
+	// unit, such as 1Gi; at most 24 characters.
 	EphemeralStorage *resource.Quantity `json:"ephemeral-storage,omitempty"`
 }
 
