@@ -24,10 +24,10 @@ type Resources struct {
 
 // ResourceAmounts are amounts of the resources that a Memcached can ask for.
 //
-// The rule takes cpu by dyn, since it has no type (hack/crd adds its schema).
-//
 // +kubebuilder:validation:XValidation:rule="!('cpu' in dyn(self)) || dyn(self)['cpu'] != true && dyn(self)['cpu'] != false",message="cpu must be a number, such as 0.5, or one of thousandths, such as 500m"
 type ResourceAmounts struct {
+	// hack/crd adds the schema of cpu, which has no type: the rule above reads it by dyn.
+
 	// cpu is a number of CPUs, 0 to 1000000, such as 0.5 or 500m; at most 24
 	// characters.
 	//

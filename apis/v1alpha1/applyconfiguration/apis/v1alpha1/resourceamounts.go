@@ -12,8 +12,6 @@ import (
 // with apply.
 //
 // ResourceAmounts are amounts of the resources that a Memcached can ask for.
-//
-// The rule takes cpu by dyn, since it has no type (hack/crd adds its schema).
 type ResourceAmountsApplyConfiguration struct {
 	// cpu is a number of CPUs, 0 to 1000000, such as 0.5 or 500m; at most 24
 	// characters.
