@@ -27,7 +27,7 @@ func TestAUsersObjectIsLeftAloneByTheFeatureThatNeedsItsName(t *testing.T) {
 			key:    networkPolicy, called: "NetworkPolicy cache-clients",
 		},
 		"a Service of the cluster IP's name": {
-			on:     "{service: {clusterIP: true}, containerPort: 21211}",
+			on:     "{service: {clusterIPService: true}, containerPort: 21211}",
 			theirs: "{apiVersion: v1, kind: Service, metadata: {name: cache-clusterip}, spec: {selector: {app: web}, ports: [{port: 80}]}}",
 			key:    clusterIP, called: "Service cache-clusterip", made: []string{deployment, service},
 		},

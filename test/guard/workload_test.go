@@ -213,8 +213,8 @@ var onWorkloads = map[string]attack{
 		rights:  []string{budgets},
 	},
 	"a budget where an administrator wants none": {
-		before:  "podDisruptionBudget: {disabled: true}",
-		spec:    "podDisruptionBudget: {disabled: false, maxUnavailable: 0}",
+		before:  "podDisruptionBudget: {omit: true}",
+		spec:    "podDisruptionBudget: {omit: false, maxUnavailable: 0}",
 		refused: "spec.podDisruptionBudget.maxUnavailable",
 		rights:  []string{budgets},
 	},
