@@ -99,6 +99,7 @@ generate: $(BIN)/controller-gen ## Generate deepcopy functions and apply configu
 .PHONY: manifests
 manifests: $(BIN)/controller-gen $(BIN)/crd-ref-docs $(BIN)/helm-docs $(BIN)/helm-schema ## Generate the CRD, the RBAC (of code and templates), the chart's copies of both, its schema and README, and the API reference.
 	controller-gen crd paths=./apis/... output:crd:dir=config/crd/bases
+	go run ./hack/crd
 	controller-gen rbac:roleName=manager-role paths=./reconcilers/... output:rbac:dir=config/rbac
 	go run ./hack/rbac
 	hack/chart.sh

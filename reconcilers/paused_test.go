@@ -96,7 +96,7 @@ func TestAPrivilegedFieldWaitsForTheRight(t *testing.T) {
 	first := startOperator(t, suite.operator, namespace, nil)
 	mc := &cachev1alpha1.Memcached{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sample"},
-		Spec:       cachev1alpha1.MemcachedSpec{Size: new(int32(0)), ServiceAccountName: new("cache")},
+		Spec:       cachev1alpha1.MemcachedSpec{Size: new(int32(0)), ServiceAccountName: new(cachev1alpha1.ObjectName("cache"))},
 	}
 	fatal(t, suite.Client.Create(t.Context(), mc))
 	eventually(t, mc, "stalled", func(mc *cachev1alpha1.Memcached) bool {

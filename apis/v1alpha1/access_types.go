@@ -2,63 +2,98 @@
 
 package v1alpha1
 
-import networkingv1 "k8s.io/api/networking/v1"
-
 // Service adds to the Service in front of the pods.
 type Service struct {
-	// labels are added to the Service, at most 32. The operator's own are
-	// reserved.
+	// labels are added to the Service, at most 16 and 2048 characters. The
+	// operator's own are reserved.
 	//
 	// +optional
-	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(key, key != 'app' && key != 'memcached_cr' && !key.startsWith('app.kubernetes.io/') && key != 'pod-template-hash')",message="labels app, memcached_cr, pod-template-hash and app.kubernetes.io/… belong to the operator; choose another key"
-	// +kubebuilder:validation:XValidation:rule="self.all(key, !format.qualifiedName().validate(key).hasValue())",message="each label key must be a qualified name, such as team or example.com/team"
-	// +kubebuilder:validation:XValidation:rule="self.all(key, !format.labelValue().validate(self[key]).hasValue())",message="each label value must have at most 63 characters: letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service labels",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
-	Labels map[string]LabelValue `json:"labels,omitempty"`
+	Labels Labels `json:"labels,omitempty"`
 
-	// annotations are added to the Service, at most 32 of at most 4096 characters
-	// each.
+	// annotations are added to the Service, at most 16 and 8192 characters, of which
+	// each value may have 4096.
 	//
 	// +optional
-	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(key, !format.qualifiedName().validate(key).hasValue())",message="each annotation key must be a qualified name, such as example.com/owner"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service annotations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
-	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
+	Annotations Annotations `json:"annotations,omitempty"`
 
-	// clusterIP true adds a second Service, <name>-clusterip, with an address of
-	// its own that spreads connections over the ready pods, for clients that take
+	// clusterIPService true adds a second Service, <name>-clusterip, with an address
+	// of its own that spreads connections over the ready pods, for clients that take
 	// one address only: each connection sees the cache of one pod. The headless
 	// Service stays as it is. Defaults to false.
 	//
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Cluster IP",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
-	ClusterIP *bool `json:"clusterIP,omitempty"`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Cluster IP Service",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	ClusterIPService *bool `json:"clusterIPService,omitempty"`
 }
 
 // NetworkPolicy lets only some peers reach the pods.
 type NetworkPolicy struct {
-	// from are the peers that may connect to memcached, 1 to 32: pods, namespaces
+	// from are the peers that may connect to memcached, 1 to 16: pods, namespaces
 	// or blocks of addresses.
 	//
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:XValidation:rule="self.all(peer, has(peer.ipBlock) ? !has(peer.podSelector) && !has(peer.namespaceSelector) : has(peer.podSelector) || has(peer.namespaceSelector))",message="each peer must have a podSelector, a namespaceSelector or both, or an ipBlock alone"
+	// +kubebuilder:validation:MaxItems=16
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Allowed peers",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
-	From []networkingv1.NetworkPolicyPeer `json:"from"`
+	From []NetworkPolicyPeer `json:"from"`
 
-	// metricsFrom are the peers that may connect to the metrics port, at most 32,
-	// such as the pods of Prometheus. Defaults to nobody.
+	// metricsFrom are the peers that may connect to the metrics port, at most 8,
+	// such as the pods of Prometheus. Defaults to none.
 	//
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:XValidation:rule="self.all(peer, has(peer.ipBlock) ? !has(peer.podSelector) && !has(peer.namespaceSelector) : has(peer.podSelector) || has(peer.namespaceSelector))",message="each peer must have a podSelector, a namespaceSelector or both, or an ipBlock alone"
+	// +kubebuilder:validation:MaxItems=8
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Allowed peers of the metrics",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
-	MetricsFrom []networkingv1.NetworkPolicyPeer `json:"metricsFrom,omitempty"`
+	MetricsFrom []NetworkPolicyPeer `json:"metricsFrom,omitempty"`
 }
+
+// NetworkPolicyPeer is core's, with bounds: pods, namespaces, pods of namespaces, or
+// a block of addresses.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.ipBlock) ? !has(self.podSelector) && !has(self.namespaceSelector) : has(self.podSelector) || has(self.namespaceSelector)",message="each peer must have a podSelector, a namespaceSelector or both, or an ipBlock alone"
+type NetworkPolicyPeer struct {
+	// podSelector selects pods, of the Memcached's namespace or of those that
+	// namespaceSelector selects; {} selects all.
+	//
+	// +optional
+	PodSelector *LabelSelector `json:"podSelector,omitempty"`
+
+	// namespaceSelector selects namespaces; {} selects all.
+	//
+	// +optional
+	NamespaceSelector *LabelSelector `json:"namespaceSelector,omitempty"`
+
+	// ipBlock is a block of addresses.
+	//
+	// +optional
+	IPBlock *IPBlock `json:"ipBlock,omitempty"`
+}
+
+// IPBlock is a block of addresses less some others.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.except) || !isCIDR(self.cidr) || self.except.all(e, !isCIDR(e) || cidr(self.cidr).containsCIDR(e) && cidr(e).prefixLength() > cidr(self.cidr).prefixLength())",message="each block in except must be a smaller part of cidr"
+type IPBlock struct {
+	// cidr is the block, such as 10.0.0.0/8 or 2001:db8::/32.
+	//
+	// +required
+	CIDR CIDR `json:"cidr"`
+
+	// except are blocks within cidr that do not belong to it, at most 8.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Except []CIDR `json:"except,omitempty"`
+}
+
+// CIDR is a block of addresses, such as 10.0.0.0/8: at most 43 characters.
+//
+// +kubebuilder:validation:MaxLength=43
+// +kubebuilder:validation:XValidation:rule="isCIDR(self)",message="must be a block of addresses, such as 10.0.0.0/8 or 2001:db8::/32"
+type CIDR string
 
 // ClientAuth says whether clients show certificates.
 // +kubebuilder:validation:Enum=None;Request;Require
@@ -81,10 +116,8 @@ type TLS struct {
 	// names it needs the right to read it. The operator never does.
 	//
 	// +required
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
-	SecretName string `json:"secretName"`
+	SecretName ObjectName `json:"secretName"`
 
 	// clientAuth says whether clients show a certificate: None, Request (one that
 	// is shown must be signed by ca.crt) or Require. Defaults to None.
@@ -110,18 +143,16 @@ type Auth struct {
 	// Whoever names it needs the right to read it. The operator never does.
 	//
 	// +required
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
-	SecretName string `json:"secretName"`
+	SecretName ObjectName `json:"secretName"`
 
-	// key is the key of the Secret that holds them. Defaults to auth.
+	// key is the key of the Secret that holds them, of at most 253 characters.
+	// Defaults to auth.
 	//
 	// +optional
 	// +default="auth"
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$') && self != '.' && !self.startsWith('..')",message="key must be a key of a Secret: 1 to 253 letters, digits, '-', '_' and '.', not beginning with '..'"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Key",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Key *string `json:"key,omitempty"`
 }

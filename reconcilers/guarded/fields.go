@@ -3,8 +3,6 @@
 package guarded
 
 import (
-	corev1 "k8s.io/api/core/v1"
-
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
@@ -57,12 +55,12 @@ var Fields = []Field{
 	{
 		Path: "spec.serviceAccountName", Verb: "create", Resource: "deployments.apps",
 		Why:   "the pods run as that account: its pull secrets, and policies that go by it",
-		isSet: func(mc *cachev1alpha1.Memcached, _ Images) bool { return isSetString(mc.Spec.ServiceAccountName) },
+		isSet: func(mc *cachev1alpha1.Memcached, _ Images) bool { return isSet(mc.Spec.ServiceAccountName) },
 	},
 	{
 		Path: "spec.priorityClassName", Verb: "create", Resource: "deployments.apps",
 		Why:   "pods of others are evicted in favour of these",
-		isSet: func(mc *cachev1alpha1.Memcached, _ Images) bool { return isSetString(mc.Spec.PriorityClassName) },
+		isSet: func(mc *cachev1alpha1.Memcached, _ Images) bool { return isSet(mc.Spec.PriorityClassName) },
 	},
 	{
 		Path: "spec.tolerations", Verb: "create", Resource: "deployments.apps",
@@ -99,18 +97,6 @@ var Fields = []Field{
 		Why: "injectors add containers and secrets to pods by annotation",
 		isSet: func(mc *cachev1alpha1.Memcached, _ Images) bool {
 			return mc.Spec.PodMetadata != nil && len(mc.Spec.PodMetadata.Annotations) > 0
-		},
-	},
-	{
-		Path: "spec.resources", When: extended, Verb: "create", Resource: "deployments.apps",
-		Why:   "the pods take devices; only a Memcached that an older definition accepted can have this",
-		isSet: func(mc *cachev1alpha1.Memcached, _ Images) bool { return hasDevices(mc.Spec.Resources) },
-	},
-	{
-		Path: "spec.metrics.resources", When: extended, Verb: "create", Resource: "deployments.apps",
-		Why: "the same, in the exporter's container",
-		isSet: func(mc *cachev1alpha1.Memcached, _ Images) bool {
-			return mc.Spec.Metrics != nil && hasDevices(mc.Spec.Metrics.Resources)
 		},
 	},
 	{
@@ -160,25 +146,6 @@ var Fields = []Field{
 	},
 }
 
-const (
-	otherPods = "with a term for other pods than the Memcached's own"
-	extended  = "with other resources than cpu, memory and ephemeral-storage"
-)
+const otherPods = "with a term for other pods than the Memcached's own"
 
-func isSetString(s *string) bool { return s != nil && *s != "" }
-
-func hasDevices(resources *cachev1alpha1.Resources) bool {
-	if resources == nil {
-		return false
-	}
-	for _, list := range []corev1.ResourceList{resources.Requests, resources.Limits} {
-		for name := range list {
-			switch name {
-			case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
-			default:
-				return true
-			}
-		}
-	}
-	return false
-}
+func isSet[S ~string](s *S) bool { return s != nil && *s != "" }

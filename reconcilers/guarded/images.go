@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
 // Images are patterns of the images that every author may name. A pattern is a
@@ -83,4 +85,6 @@ func (i Images) Allow(image string) bool {
 }
 
 // exclude reports whether an image is set and no pattern matches it.
-func (i Images) exclude(image *string) bool { return isSetString(image) && !i.Allow(*image) }
+func (i Images) exclude(image *cachev1alpha1.Image) bool {
+	return isSet(image) && !i.Allow(string(*image))
+}

@@ -80,7 +80,7 @@ func everyField(tb testing.TB, tree Tree) *cachev1alpha1.Memcached {
 	}
 	// A server would refuse both at once.
 	mc.Spec.Auth = nil
-	mc.Spec.PodDisruptionBudget.Disabled = nil
+	mc.Spec.PodDisruptionBudget.Omit = nil
 	mc.Spec.Patches = []cachev1alpha1.Patch{{
 		Target: cachev1alpha1.PatchTarget{Kind: "Deployment"},
 		Patch:  "spec: {template: {spec: {containers: [{name: logger, image: 'busybox:1.35'}]}}}",

@@ -6,10 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -29,17 +26,18 @@ var features = []func(s *cachev1alpha1.MemcachedSpec, name, value string, n int3
 		s.Threads, s.MaxConnections, s.Verbosity = &n, &n, new(n%4)
 	},
 	func(s *cachev1alpha1.MemcachedSpec, name, _ string, _ int32) {
-		s.PriorityClassName, s.ServiceAccountName = &name, &name
+		object := cachev1alpha1.ObjectName(name)
+		s.PriorityClassName, s.ServiceAccountName = &object, &object
 	},
 	func(s *cachev1alpha1.MemcachedSpec, name, value string, n int32) {
 		s.NodeSelector = map[string]cachev1alpha1.LabelValue{"key": cachev1alpha1.LabelValue(name)}
-		s.Tolerations = []corev1.Toleration{{Key: "key", Value: value, TolerationSeconds: new(int64(n))}}
+		s.Tolerations = []cachev1alpha1.Toleration{{Key: "key", Value: cachev1alpha1.LabelValue(value), TolerationSeconds: new(int64(n))}}
 	},
 	func(s *cachev1alpha1.MemcachedSpec, name, value string, _ int32) {
 		s.Service = &cachev1alpha1.Service{
-			Labels:      map[string]cachev1alpha1.LabelValue{"key": cachev1alpha1.LabelValue(name)},
-			Annotations: map[string]cachev1alpha1.AnnotationValue{"key": cachev1alpha1.AnnotationValue(value)},
-			ClusterIP:   new(true),
+			Labels:           map[string]cachev1alpha1.LabelValue{"key": cachev1alpha1.LabelValue(name)},
+			Annotations:      map[string]cachev1alpha1.AnnotationValue{"key": cachev1alpha1.AnnotationValue(value)},
+			ClusterIPService: new(true),
 		}
 	},
 	func(s *cachev1alpha1.MemcachedSpec, _, _ string, n int32) {
@@ -50,20 +48,20 @@ var features = []func(s *cachev1alpha1.MemcachedSpec, name, value string, n int3
 		s.PreStop = &cachev1alpha1.PreStop{SleepSeconds: n}
 	},
 	func(s *cachev1alpha1.MemcachedSpec, name, _ string, _ int32) {
-		s.NetworkPolicy = &cachev1alpha1.NetworkPolicy{From: []networkingv1.NetworkPolicyPeer{
-			{PodSelector: &metav1.LabelSelector{}}, {PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"key": name}}},
+		s.NetworkPolicy = &cachev1alpha1.NetworkPolicy{From: []cachev1alpha1.NetworkPolicyPeer{
+			{PodSelector: &cachev1alpha1.LabelSelector{}}, {PodSelector: &cachev1alpha1.LabelSelector{MatchLabels: map[string]cachev1alpha1.LabelValue{"key": cachev1alpha1.LabelValue(name)}}},
 		}}
 	},
 	func(s *cachev1alpha1.MemcachedSpec, name, _ string, n int32) {
-		s.TLS = &cachev1alpha1.TLS{SecretName: name, ClientAuth: new(cachev1alpha1.ClientAuthRequire), PlaintextPort: &n}
+		s.TLS = &cachev1alpha1.TLS{SecretName: cachev1alpha1.ObjectName(name), ClientAuth: new(cachev1alpha1.ClientAuthRequire), PlaintextPort: &n}
 	},
 	func(s *cachev1alpha1.MemcachedSpec, name, _ string, _ int32) {
-		s.Auth = &cachev1alpha1.Auth{SecretName: name, Key: &name}
+		s.Auth = &cachev1alpha1.Auth{SecretName: cachev1alpha1.ObjectName(name), Key: &name}
 	},
 	func(s *cachev1alpha1.MemcachedSpec, name, _ string, n int32) {
 		s.Metrics = &cachev1alpha1.Metrics{
-			Port: &n, Image: &name,
-			ServiceMonitor: &cachev1alpha1.ServiceMonitor{Interval: new("1m"), Labels: map[string]cachev1alpha1.LabelValue{"key": cachev1alpha1.LabelValue(name)}},
+			Port: &n, Image: new(cachev1alpha1.Image(name)),
+			ServiceMonitor: &cachev1alpha1.ServiceMonitor{IntervalSeconds: new(n), Labels: map[string]cachev1alpha1.LabelValue{"key": cachev1alpha1.LabelValue(name)}},
 			Rules:          &cachev1alpha1.Rules{MemoryPercent: new(n % 100), ConnectionsPercent: new(n % 99)},
 		}
 	},

@@ -93,7 +93,7 @@ func FuzzRender(f *testing.F) {
 		mc := named(name)
 		mc.Spec = cachev1alpha1.MemcachedSpec{Size: &size, ContainerPort: &port, PodMetadata: &cachev1alpha1.PodMetadata{}}
 		if flags&withImage != 0 {
-			mc.Spec.Image = &image
+			mc.Spec.Image = new(cachev1alpha1.Image(image))
 		}
 		if flags&withLabel != 0 {
 			mc.Spec.PodMetadata.Labels = map[string]cachev1alpha1.LabelValue{labelKey: cachev1alpha1.LabelValue(label)}

@@ -20,18 +20,18 @@ func TestRender_RefusesGuardedFieldsUnlessAllowed(t *testing.T) {
 		refused  bool
 	}{
 		"renders no field at all":                       {spec: cachev1alpha1.MemcachedSpec{}},
-		"refuses a guarded field":                       {spec: cachev1alpha1.MemcachedSpec{ServiceAccountName: new("cache")}, refused: true},
-		"renders a guarded field where it is allowed":   {defaults: Defaults{AllowPrivilegedFields: true}, spec: cachev1alpha1.MemcachedSpec{ServiceAccountName: new("cache")}},
-		"renders another tag of the templates' image":   {spec: cachev1alpha1.MemcachedSpec{Image: new("memcached:1.6.38")}},
-		"refuses another image than the templates'":     {spec: cachev1alpha1.MemcachedSpec{Image: new("example.com/memcached:1.6.38")}, refused: true},
-		"renders another tag of the environment's":      {defaults: Defaults{Image: "example.com/memcached:1"}, spec: cachev1alpha1.MemcachedSpec{Image: new("example.com/memcached:2")}},
-		"refuses the templates' beside the environment": {defaults: Defaults{Image: "example.com/memcached:1"}, spec: cachev1alpha1.MemcachedSpec{Image: new("memcached:1")}, refused: true},
-		"renders another tag of the exporter's image":   {spec: cachev1alpha1.MemcachedSpec{Metrics: &cachev1alpha1.Metrics{Image: new("prom/memcached-exporter:v0.1.0")}}},
+		"refuses a guarded field":                       {spec: cachev1alpha1.MemcachedSpec{ServiceAccountName: new(cachev1alpha1.ObjectName("cache"))}, refused: true},
+		"renders a guarded field where it is allowed":   {defaults: Defaults{AllowPrivilegedFields: true}, spec: cachev1alpha1.MemcachedSpec{ServiceAccountName: new(cachev1alpha1.ObjectName("cache"))}},
+		"renders another tag of the templates' image":   {spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1.6.38"))}},
+		"refuses another image than the templates'":     {spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("example.com/memcached:1.6.38"))}, refused: true},
+		"renders another tag of the environment's":      {defaults: Defaults{Image: "example.com/memcached:1"}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("example.com/memcached:2"))}},
+		"refuses the templates' beside the environment": {defaults: Defaults{Image: "example.com/memcached:1"}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1"))}, refused: true},
+		"renders another tag of the exporter's image":   {spec: cachev1alpha1.MemcachedSpec{Metrics: &cachev1alpha1.Metrics{Image: new(cachev1alpha1.Image("prom/memcached-exporter:v0.1.0"))}}},
 		"renders an image that a pattern allows": {
-			defaults: Defaults{OperandImages: guarded.Images{"example.com/cache/*"}}, spec: cachev1alpha1.MemcachedSpec{Image: new("example.com/cache/memcached:2")},
+			defaults: Defaults{OperandImages: guarded.Images{"example.com/cache/*"}}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("example.com/cache/memcached:2"))},
 		},
 		"refuses the templates' image that no pattern allows": {
-			defaults: Defaults{OperandImages: guarded.Images{"example.com/cache/*"}}, spec: cachev1alpha1.MemcachedSpec{Image: new("memcached:1")}, refused: true,
+			defaults: Defaults{OperandImages: guarded.Images{"example.com/cache/*"}}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1"))}, refused: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

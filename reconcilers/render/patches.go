@@ -91,7 +91,7 @@ func (c checker) patchSelected(objects []*unstructured.Unstructured, patch cache
 func selects(target cachev1alpha1.PatchTarget, object *unstructured.Unstructured) bool {
 	return object.GetKind() == target.Kind &&
 		(target.Group == nil || object.GroupVersionKind().Group == *target.Group) &&
-		(target.Name == nil || object.GetName() == *target.Name)
+		(target.Name == nil || object.GetName() == string(*target.Name))
 }
 
 // groupsOf are the groups of the kind that target leaves open. Whoever sets a patch was

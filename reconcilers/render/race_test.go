@@ -55,7 +55,7 @@ func variant(i int) *cachev1alpha1.Memcached {
 	mc := named(fmt.Sprintf("cache-%d", i))
 	mc.Spec.Size = new(int32(i))
 	if i&1 != 0 {
-		mc.Spec.Image = new(fmt.Sprintf("memcached:1.6.%d", i))
+		mc.Spec.Image = new(cachev1alpha1.Image(fmt.Sprintf("memcached:1.6.%d", i)))
 	}
 	if i&6 != 0 {
 		mc.Spec.PodMetadata = &cachev1alpha1.PodMetadata{}

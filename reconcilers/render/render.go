@@ -140,11 +140,7 @@ func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 
 // input is what goes into the build for mc.
 func (r *Renderer) input(mc *cachev1alpha1.Memcached) (input, error) {
-	values, err := r.defaults.valuesFor(mc, r.openShift.Load())
-	if err != nil {
-		return input{}, err
-	}
-	return newInput(mc, values)
+	return newInput(mc, r.defaults.valuesFor(mc, r.openShift.Load()))
 }
 
 // planFor returns the plan for the components that in turns on, and makes it the

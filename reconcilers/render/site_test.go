@@ -46,7 +46,7 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 		},
 		"an image that only some Memcacheds have": {
 			inSite("images: [{name: registry.example.com/library/memcached, newName: mirror.example.com/memcached}]\n"),
-			cachev1alpha1.MemcachedSpec{Image: new("registry.example.com/library/memcached:1.6.45")},
+			cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("registry.example.com/library/memcached:1.6.45"))},
 			field("image"), "mirror.example.com/memcached:1.6.45", true,
 		},
 		"a port that only some Memcacheds have, merged by its number": {
@@ -75,7 +75,7 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 		},
 		"a sidecar, which kustomize puts first": {
 			patch(`{template: {spec: {containers: [{name: exporter, image: exporter:1}]}}}`),
-			cachev1alpha1.MemcachedSpec{Image: new("memcached:1.6.38")},
+			cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1.6.38"))},
 			field("name"), "exporter", false,
 		},
 	} {
@@ -92,7 +92,7 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 			other := plain()
 			other.Name = "other"
 			if mc.Spec.Image != nil {
-				other.Spec.Image = new("memcached:1.6.1")
+				other.Spec.Image = new(cachev1alpha1.Image("memcached:1.6.1"))
 			}
 			if mc.Spec.PodMetadata != nil {
 				other.Spec.PodMetadata = &cachev1alpha1.PodMetadata{
@@ -136,7 +136,7 @@ patches:
 `)
 	r := mustNew(t, edited(t, e), Defaults{Image: "memcached:1"})
 	untagged := plain()
-	untagged.Spec.Image = new("memcached")
+	untagged.Spec.Image = new(cachev1alpha1.Image("memcached"))
 	if objects, err := r.Render(untagged); err == nil {
 		t.Fatalf("an image without a tag gives %s", asJSON(t, objects))
 	}

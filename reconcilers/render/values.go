@@ -3,11 +3,9 @@
 package render
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -42,8 +40,6 @@ type Values struct {
 	Memory *MemoryValues `json:"memory,omitempty"`
 	// MaxItemSize is spec.maxItemSize in the units that memcached wants.
 	MaxItemSize *ItemSizeValues `json:"maxItemSize,omitempty"`
-	// IdleTimeout is spec.idleTimeout in seconds.
-	IdleTimeout string `json:"idleTimeout,omitempty"`
 	// Verbosity is present when spec.verbosity is more than 0.
 	Verbosity *VerbosityValues `json:"verbosity,omitempty"`
 	// ExtraArgs is the container's command with spec.extraArgs behind it: kustomize
@@ -127,8 +123,8 @@ type Defaults struct {
 	OperandImages guarded.Images
 }
 
-// valuesFor computes the Values of mc. The error names the field.
-func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, openShift bool) (Values, error) {
+// valuesFor computes the Values of mc.
+func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, openShift bool) Values {
 	spec := &mc.Spec
 	v := Values{
 		Image:     or(spec.Image, d.Image),
@@ -139,13 +135,6 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, openShift bool) (Values
 	}
 	if spec.Memory != nil {
 		v.Memory = memoryValues(*spec.Memory)
-	}
-	if spec.IdleTimeout != nil {
-		timeout, err := time.ParseDuration(*spec.IdleTimeout)
-		if err != nil {
-			return Values{}, fmt.Errorf("spec.idleTimeout: %w", err)
-		}
-		v.IdleTimeout = strconv.FormatInt(int64(timeout/time.Second), 10)
 	}
 	if spec.Verbosity != nil && *spec.Verbosity > 0 {
 		v.Verbosity = &VerbosityValues{Flag: "-" + strings.Repeat("v", int(min(*spec.Verbosity, 3)))}
@@ -168,7 +157,7 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, openShift bool) (Values
 	if spec.Metrics != nil {
 		v.Metrics = &MetricsValues{Image: or(spec.Metrics.Image, d.ExporterImage), TLS: spec.TLS != nil}
 	}
-	return v, nil
+	return v
 }
 
 func memoryValues(memory resource.Quantity) *MemoryValues {
@@ -192,10 +181,11 @@ func itemSizeValues(size resource.Quantity) *ItemSizeValues {
 	return v
 }
 
-// or is what the user set, or else what the operator was started with.
-func or(set *string, otherwise string) string {
+// or returns the image that the user set, or else the one that the operator was
+// started with.
+func or(set *cachev1alpha1.Image, otherwise string) string {
 	if set != nil && *set != "" {
-		return *set
+		return string(*set)
 	}
 	return otherwise
 }

@@ -33,7 +33,7 @@ func TestReleaseGuardsPrivilegedFields(t *testing.T) {
 		author, err := client.New(cfg, client.Options{Scheme: cluster.Client.Scheme()})
 		fatal(t, err)
 		try := func(ctx context.Context) error {
-			mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache"}, Spec: cachev1alpha1.MemcachedSpec{ServiceAccountName: new("admin")}}
+			mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache"}, Spec: cachev1alpha1.MemcachedSpec{ServiceAccountName: new(cachev1alpha1.ObjectName("admin"))}}
 			return author.Create(ctx, mc, client.DryRunAll)
 		}
 		eventually(t, "the policy should refuse the author", func(ctx context.Context) (bool, error) {

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -29,7 +28,7 @@ func TestTheChangeInTheReadmeWorks(t *testing.T) {
 		t.Fatalf("the README has %d files for my-templates", len(layer))
 	}
 	spec := cachev1alpha1.MemcachedSpec{NetworkPolicy: &cachev1alpha1.NetworkPolicy{
-		From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}},
+		From: []cachev1alpha1.NetworkPolicyPeer{{PodSelector: &cachev1alpha1.LabelSelector{}}},
 	}}
 	for sentence, test := range map[string]struct {
 		spec cachev1alpha1.MemcachedSpec
@@ -70,7 +69,7 @@ func TestTakingAnObjectAwayWorks(t *testing.T) {
 	}}
 	for sentence, spec := range map[string]cachev1alpha1.MemcachedSpec{
 		"by itself": {},
-		"beside spec.podDisruptionBudget.disabled": {PodDisruptionBudget: &cachev1alpha1.PodDisruptionBudget{Disabled: new(true)}},
+		"beside spec.podDisruptionBudget.omit": {PodDisruptionBudget: &cachev1alpha1.PodDisruptionBudget{Omit: new(true)}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()

@@ -19,7 +19,7 @@ func TestOptionsReachTheServer(t *testing.T) {
 	suite.Ready(t, suite.NewMemcached(t, namespace, "tuned", 1, func(spec *cachev1alpha1.MemcachedSpec) {
 		spec.Memory, spec.MaxItemSize = new(resource.MustParse("32Mi")), new(resource.MustParse("100Ki"))
 		spec.MaxConnections, spec.Threads, spec.Verbosity = new(int32(200)), new(int32(2)), new(int32(1))
-		spec.IdleTimeout = new("1m30s")
+		spec.IdleTimeoutSeconds = new(int32(90))
 		spec.ExtraArgs = []cachev1alpha1.ExtraArg{"--disable-flush-all", "--extended=hash_algorithm=xxh3"}
 	}))
 	settings := suite.Cache(t, namespace, suite.Pods(t, namespace, "tuned")[0].Name, cluster.Port).Stats("settings")

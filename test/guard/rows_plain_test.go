@@ -20,6 +20,8 @@ var plainRows = []row{
 	plainRow("writes other metadata of the pods", "{spec: {podMetadata: {name: x, namespace: kube-system, finalizers: [a/b], ownerReferences: [{name: x}]}}}"),
 	plainRow("writes the type of the Service", "{spec: {service: {type: LoadBalancer, externalIPs: [192.0.2.1], selector: {role: checkout}, ports: [{port: 53}]}}}"),
 	plainRow("writes the selector of the budget", "{spec: {podDisruptionBudget: {selector: {matchLabels: {role: checkout}}, minAvailable: 0}}}"),
+	plainRow("requests an extended resource", "{spec: {resources: {limits: {nvidia.com/gpu: 8}}}}"),
+	plainRow("requests huge pages", "{spec: {resources: {limits: {hugepages-2Mi: 1Gi}}}}"),
 	plainRow("writes Values of the templates", "{spec: {values: {openShift: true}, openShift: true}, values: {image: thief}}"),
 	plainRow("writes guarded fields that are empty", "{spec: {tolerations: [], imagePullSecrets: [], patches: [], podMetadata: {labels: {}, annotations: {}}, service: {labels: {}, annotations: {}}, affinity: {podAntiAffinity: {}}}}"),
 	plainRow("writes guarded fields that are null", "{spec: {tls: null, auth: null, image: null, serviceAccountName: null, tolerations: null, networkPolicy: null, affinity: null, metrics: null}}"),

@@ -120,7 +120,7 @@ func TestPrivilegedFieldsAreTakenWithTheFlagOnly(t *testing.T) {
 	namespace := suite.newNamespace(t)
 	mc := &cachev1alpha1.Memcached{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache"},
-		Spec:       cachev1alpha1.MemcachedSpec{Size: new(int32(0)), ServiceAccountName: new("cache")},
+		Spec:       cachev1alpha1.MemcachedSpec{Size: new(int32(0)), ServiceAccountName: new(cachev1alpha1.ObjectName("cache"))},
 	}
 	fatal(t, suite.Client.Create(t.Context(), mc))
 	p, _ := startReady(t, namespace)

@@ -18,8 +18,16 @@ import (
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
 	// Group=cache.example.com, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithKind("Affinity"):
+		return &apisv1alpha1.AffinityApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Auth"):
 		return &apisv1alpha1.AuthApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("IPBlock"):
+		return &apisv1alpha1.IPBlockApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("LabelSelector"):
+		return &apisv1alpha1.LabelSelectorApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("LabelSelectorRequirement"):
+		return &apisv1alpha1.LabelSelectorRequirementApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Memcached"):
 		return &apisv1alpha1.MemcachedApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MemcachedSpec"):
@@ -30,16 +38,38 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apisv1alpha1.MetricsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NetworkPolicy"):
 		return &apisv1alpha1.NetworkPolicyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NetworkPolicyPeer"):
+		return &apisv1alpha1.NetworkPolicyPeerApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeAffinity"):
+		return &apisv1alpha1.NodeAffinityApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeFieldRequirement"):
+		return &apisv1alpha1.NodeFieldRequirementApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeSelector"):
+		return &apisv1alpha1.NodeSelectorApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeSelectorRequirement"):
+		return &apisv1alpha1.NodeSelectorRequirementApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeSelectorTerm"):
+		return &apisv1alpha1.NodeSelectorTermApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Patch"):
 		return &apisv1alpha1.PatchApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PatchTarget"):
 		return &apisv1alpha1.PatchTargetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodAffinity"):
+		return &apisv1alpha1.PodAffinityApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodAffinityTerm"):
+		return &apisv1alpha1.PodAffinityTermApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodAntiAffinity"):
+		return &apisv1alpha1.PodAntiAffinityApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PodDisruptionBudget"):
 		return &apisv1alpha1.PodDisruptionBudgetApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PodMetadata"):
 		return &apisv1alpha1.PodMetadataApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PreferredSchedulingTerm"):
+		return &apisv1alpha1.PreferredSchedulingTermApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PreStop"):
 		return &apisv1alpha1.PreStopApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceAmounts"):
+		return &apisv1alpha1.ResourceAmountsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Resources"):
 		return &apisv1alpha1.ResourcesApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Rules"):
@@ -52,6 +82,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apisv1alpha1.ServiceMonitorApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TLS"):
 		return &apisv1alpha1.TLSApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Toleration"):
+		return &apisv1alpha1.TolerationApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("TopologySpreadConstraint"):
+		return &apisv1alpha1.TopologySpreadConstraintApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WeightedPodAffinityTerm"):
+		return &apisv1alpha1.WeightedPodAffinityTermApplyConfiguration{}
 
 	}
 	return nil

@@ -30,8 +30,8 @@ func Children(namespace, name string) []client.Object {
 
 // WithEveryObject asks for every object that a Memcached can have.
 func WithEveryObject(spec *cachev1alpha1.MemcachedSpec) {
-	inNamespace := []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}
-	spec.Service = &cachev1alpha1.Service{ClusterIP: new(true)}
+	inNamespace := []cachev1alpha1.NetworkPolicyPeer{{PodSelector: &cachev1alpha1.LabelSelector{}}}
+	spec.Service = &cachev1alpha1.Service{ClusterIPService: new(true)}
 	spec.NetworkPolicy = &cachev1alpha1.NetworkPolicy{From: inNamespace, MetricsFrom: inNamespace}
 	spec.Metrics = &cachev1alpha1.Metrics{ServiceMonitor: &cachev1alpha1.ServiceMonitor{}, Rules: &cachev1alpha1.Rules{}}
 }

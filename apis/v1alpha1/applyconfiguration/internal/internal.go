@@ -25,8 +25,24 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: com.github.example.memcached-operator.apis.v1alpha1.Affinity
+  map:
+    fields:
+    - name: nodeAffinity
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.NodeAffinity
+    - name: podAffinity
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.PodAffinity
+    - name: podAntiAffinity
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.PodAntiAffinity
 - name: com.github.example.memcached-operator.apis.v1alpha1.AnnotationValue
   scalar: string
+- name: com.github.example.memcached-operator.apis.v1alpha1.Annotations
+  map:
+    elementType:
+      namedType: com.github.example.memcached-operator.apis.v1alpha1.AnnotationValue
 - name: com.github.example.memcached-operator.apis.v1alpha1.Auth
   map:
     fields:
@@ -36,13 +52,65 @@ var schemaYAML = typed.YAMLObject(`types:
       default: auth
     - name: secretName
       type:
-        scalar: string
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.ObjectName
+- name: com.github.example.memcached-operator.apis.v1alpha1.CIDR
+  scalar: string
 - name: com.github.example.memcached-operator.apis.v1alpha1.ClientAuth
   scalar: string
 - name: com.github.example.memcached-operator.apis.v1alpha1.ExtraArg
   scalar: string
+- name: com.github.example.memcached-operator.apis.v1alpha1.IPBlock
+  map:
+    fields:
+    - name: cidr
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.CIDR
+    - name: except
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.CIDR
+          elementRelationship: atomic
+- name: com.github.example.memcached-operator.apis.v1alpha1.Image
+  scalar: string
+- name: com.github.example.memcached-operator.apis.v1alpha1.LabelKey
+  scalar: string
+- name: com.github.example.memcached-operator.apis.v1alpha1.LabelSelector
+  map:
+    fields:
+    - name: matchExpressions
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelSelectorRequirement
+          elementRelationship: atomic
+    - name: matchLabels
+      type:
+        map:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
+    elementRelationship: atomic
+- name: com.github.example.memcached-operator.apis.v1alpha1.LabelSelectorRequirement
+  map:
+    fields:
+    - name: key
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelKey
+    - name: operator
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorOperator
+    - name: values
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
+          elementRelationship: atomic
 - name: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
   scalar: string
+- name: com.github.example.memcached-operator.apis.v1alpha1.Labels
+  map:
+    elementType:
+      namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
 - name: com.github.example.memcached-operator.apis.v1alpha1.Memcached
   map:
     fields:
@@ -66,7 +134,7 @@ var schemaYAML = typed.YAMLObject(`types:
     fields:
     - name: affinity
       type:
-        namedType: io.k8s.api.core.v1.Affinity
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Affinity
     - name: auth
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.Auth
@@ -80,12 +148,12 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: com.github.example.memcached-operator.apis.v1alpha1.ExtraArg
           elementRelationship: atomic
-    - name: idleTimeout
+    - name: idleTimeoutSeconds
       type:
-        scalar: string
+        scalar: numeric
     - name: image
       type:
-        scalar: string
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Image
     - name: imagePullPolicy
       type:
         namedType: io.k8s.api.core.v1.PullPolicy
@@ -94,16 +162,34 @@ var schemaYAML = typed.YAMLObject(`types:
         list:
           elementType:
             namedType: com.github.example.memcached-operator.apis.v1alpha1.SecretReference
-          elementRelationship: atomic
+          elementRelationship: associative
+          keys:
+          - name
     - name: maxConnections
       type:
         scalar: numeric
     - name: maxItemSize
       type:
-        namedType: io.k8s.apimachinery.pkg.api.resource.Quantity
+        scalar: untyped
+        list:
+          elementType:
+            namedType: __untyped_atomic_
+          elementRelationship: atomic
+        map:
+          elementType:
+            namedType: __untyped_deduced_
+          elementRelationship: separable
     - name: memory
       type:
-        namedType: io.k8s.apimachinery.pkg.api.resource.Quantity
+        scalar: untyped
+        list:
+          elementType:
+            namedType: __untyped_atomic_
+          elementRelationship: atomic
+        map:
+          elementType:
+            namedType: __untyped_deduced_
+          elementRelationship: separable
     - name: metrics
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.Metrics
@@ -118,6 +204,7 @@ var schemaYAML = typed.YAMLObject(`types:
         map:
           elementType:
             namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
+          elementRelationship: atomic
     - name: patches
       type:
         list:
@@ -138,7 +225,7 @@ var schemaYAML = typed.YAMLObject(`types:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.PreStop
     - name: priorityClassName
       type:
-        scalar: string
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.ObjectName
     - name: resources
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.Resources
@@ -147,7 +234,7 @@ var schemaYAML = typed.YAMLObject(`types:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.Service
     - name: serviceAccountName
       type:
-        scalar: string
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.ObjectName
     - name: size
       type:
         scalar: numeric
@@ -165,14 +252,17 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         list:
           elementType:
-            namedType: io.k8s.api.core.v1.Toleration
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.Toleration
           elementRelationship: atomic
     - name: topologySpreadConstraints
       type:
         list:
           elementType:
-            namedType: io.k8s.api.core.v1.TopologySpreadConstraint
-          elementRelationship: atomic
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.TopologySpreadConstraint
+          elementRelationship: associative
+          keys:
+          - topologyKey
+          - whenUnsatisfiable
     - name: verbosity
       type:
         scalar: numeric
@@ -216,7 +306,7 @@ var schemaYAML = typed.YAMLObject(`types:
     fields:
     - name: image
       type:
-        scalar: string
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Image
     - name: port
       type:
         scalar: numeric
@@ -230,6 +320,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: serviceMonitor
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.ServiceMonitor
+- name: com.github.example.memcached-operator.apis.v1alpha1.NamespaceName
+  scalar: string
 - name: com.github.example.memcached-operator.apis.v1alpha1.NetworkPolicy
   map:
     fields:
@@ -237,14 +329,96 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         list:
           elementType:
-            namedType: io.k8s.api.networking.v1.NetworkPolicyPeer
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.NetworkPolicyPeer
           elementRelationship: atomic
     - name: metricsFrom
       type:
         list:
           elementType:
-            namedType: io.k8s.api.networking.v1.NetworkPolicyPeer
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.NetworkPolicyPeer
           elementRelationship: atomic
+- name: com.github.example.memcached-operator.apis.v1alpha1.NetworkPolicyPeer
+  map:
+    fields:
+    - name: ipBlock
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.IPBlock
+    - name: namespaceSelector
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelSelector
+    - name: podSelector
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelSelector
+- name: com.github.example.memcached-operator.apis.v1alpha1.NodeAffinity
+  map:
+    fields:
+    - name: preferredDuringSchedulingIgnoredDuringExecution
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.PreferredSchedulingTerm
+          elementRelationship: atomic
+    - name: requiredDuringSchedulingIgnoredDuringExecution
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.NodeSelector
+- name: com.github.example.memcached-operator.apis.v1alpha1.NodeFieldRequirement
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+    - name: operator
+      type:
+        namedType: io.k8s.api.core.v1.NodeSelectorOperator
+    - name: values
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.ObjectName
+          elementRelationship: atomic
+- name: com.github.example.memcached-operator.apis.v1alpha1.NodeSelector
+  map:
+    fields:
+    - name: nodeSelectorTerms
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.NodeSelectorTerm
+          elementRelationship: atomic
+    elementRelationship: atomic
+- name: com.github.example.memcached-operator.apis.v1alpha1.NodeSelectorRequirement
+  map:
+    fields:
+    - name: key
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelKey
+    - name: operator
+      type:
+        namedType: io.k8s.api.core.v1.NodeSelectorOperator
+    - name: values
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
+          elementRelationship: atomic
+- name: com.github.example.memcached-operator.apis.v1alpha1.NodeSelectorTerm
+  map:
+    fields:
+    - name: matchExpressions
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.NodeSelectorRequirement
+          elementRelationship: atomic
+    - name: matchFields
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.NodeFieldRequirement
+          elementRelationship: atomic
+    elementRelationship: atomic
+- name: com.github.example.memcached-operator.apis.v1alpha1.ObjectName
+  scalar: string
 - name: com.github.example.memcached-operator.apis.v1alpha1.Patch
   map:
     fields:
@@ -265,44 +439,145 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: string
     - name: name
       type:
-        scalar: string
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.ObjectName
+- name: com.github.example.memcached-operator.apis.v1alpha1.PodAffinity
+  map:
+    fields:
+    - name: preferredDuringSchedulingIgnoredDuringExecution
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.WeightedPodAffinityTerm
+          elementRelationship: atomic
+    - name: requiredDuringSchedulingIgnoredDuringExecution
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.PodAffinityTerm
+          elementRelationship: atomic
+- name: com.github.example.memcached-operator.apis.v1alpha1.PodAffinityTerm
+  map:
+    fields:
+    - name: labelSelector
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelSelector
+    - name: matchLabelKeys
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelKey
+          elementRelationship: atomic
+    - name: mismatchLabelKeys
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelKey
+          elementRelationship: atomic
+    - name: namespaceSelector
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelSelector
+    - name: namespaces
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.NamespaceName
+          elementRelationship: atomic
+    - name: topologyKey
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelKey
+- name: com.github.example.memcached-operator.apis.v1alpha1.PodAntiAffinity
+  map:
+    fields:
+    - name: preferredDuringSchedulingIgnoredDuringExecution
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.WeightedPodAffinityTerm
+          elementRelationship: atomic
+    - name: requiredDuringSchedulingIgnoredDuringExecution
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.PodAffinityTerm
+          elementRelationship: atomic
 - name: com.github.example.memcached-operator.apis.v1alpha1.PodDisruptionBudget
   map:
     fields:
-    - name: disabled
-      type:
-        scalar: boolean
     - name: maxUnavailable
       type:
         namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+    - name: omit
+      type:
+        scalar: boolean
 - name: com.github.example.memcached-operator.apis.v1alpha1.PodMetadata
   map:
     fields:
     - name: annotations
       type:
-        map:
-          elementType:
-            namedType: com.github.example.memcached-operator.apis.v1alpha1.AnnotationValue
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Annotations
     - name: labels
       type:
-        map:
-          elementType:
-            namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Labels
 - name: com.github.example.memcached-operator.apis.v1alpha1.PreStop
   map:
     fields:
     - name: sleepSeconds
       type:
         scalar: numeric
+- name: com.github.example.memcached-operator.apis.v1alpha1.PreferredSchedulingTerm
+  map:
+    fields:
+    - name: preference
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.NodeSelectorTerm
+    - name: weight
+      type:
+        scalar: numeric
+- name: com.github.example.memcached-operator.apis.v1alpha1.ResourceAmounts
+  map:
+    fields:
+    - name: cpu
+      type:
+        scalar: untyped
+        list:
+          elementType:
+            namedType: __untyped_atomic_
+          elementRelationship: atomic
+        map:
+          elementType:
+            namedType: __untyped_deduced_
+          elementRelationship: separable
+    - name: ephemeral-storage
+      type:
+        scalar: untyped
+        list:
+          elementType:
+            namedType: __untyped_atomic_
+          elementRelationship: atomic
+        map:
+          elementType:
+            namedType: __untyped_deduced_
+          elementRelationship: separable
+    - name: memory
+      type:
+        scalar: untyped
+        list:
+          elementType:
+            namedType: __untyped_atomic_
+          elementRelationship: atomic
+        map:
+          elementType:
+            namedType: __untyped_deduced_
+          elementRelationship: separable
 - name: com.github.example.memcached-operator.apis.v1alpha1.Resources
   map:
     fields:
     - name: limits
       type:
-        namedType: io.k8s.api.core.v1.ResourceList
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.ResourceAmounts
     - name: requests
       type:
-        namedType: io.k8s.api.core.v1.ResourceList
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.ResourceAmounts
 - name: com.github.example.memcached-operator.apis.v1alpha1.Rules
   map:
     fields:
@@ -312,9 +587,7 @@ var schemaYAML = typed.YAMLObject(`types:
       default: 80
     - name: labels
       type:
-        map:
-          elementType:
-            namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Labels
     - name: memoryPercent
       type:
         scalar: numeric
@@ -324,35 +597,30 @@ var schemaYAML = typed.YAMLObject(`types:
     fields:
     - name: name
       type:
-        scalar: string
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.ObjectName
+    elementRelationship: atomic
 - name: com.github.example.memcached-operator.apis.v1alpha1.Service
   map:
     fields:
     - name: annotations
       type:
-        map:
-          elementType:
-            namedType: com.github.example.memcached-operator.apis.v1alpha1.AnnotationValue
-    - name: clusterIP
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Annotations
+    - name: clusterIPService
       type:
         scalar: boolean
     - name: labels
       type:
-        map:
-          elementType:
-            namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Labels
 - name: com.github.example.memcached-operator.apis.v1alpha1.ServiceMonitor
   map:
     fields:
-    - name: interval
+    - name: intervalSeconds
       type:
-        scalar: string
-      default: 30s
+        scalar: numeric
+      default: 30
     - name: labels
       type:
-        map:
-          elementType:
-            namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Labels
 - name: com.github.example.memcached-operator.apis.v1alpha1.TLS
   map:
     fields:
@@ -365,154 +633,8 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: numeric
     - name: secretName
       type:
-        scalar: string
-- name: io.k8s.api.core.v1.Affinity
-  map:
-    fields:
-    - name: nodeAffinity
-      type:
-        namedType: io.k8s.api.core.v1.NodeAffinity
-    - name: podAffinity
-      type:
-        namedType: io.k8s.api.core.v1.PodAffinity
-    - name: podAntiAffinity
-      type:
-        namedType: io.k8s.api.core.v1.PodAntiAffinity
-- name: io.k8s.api.core.v1.NodeAffinity
-  map:
-    fields:
-    - name: preferredDuringSchedulingIgnoredDuringExecution
-      type:
-        list:
-          elementType:
-            namedType: io.k8s.api.core.v1.PreferredSchedulingTerm
-          elementRelationship: atomic
-    - name: requiredDuringSchedulingIgnoredDuringExecution
-      type:
-        namedType: io.k8s.api.core.v1.NodeSelector
-- name: io.k8s.api.core.v1.NodeInclusionPolicy
-  scalar: string
-- name: io.k8s.api.core.v1.NodeSelector
-  map:
-    fields:
-    - name: nodeSelectorTerms
-      type:
-        list:
-          elementType:
-            namedType: io.k8s.api.core.v1.NodeSelectorTerm
-          elementRelationship: atomic
-    elementRelationship: atomic
-- name: io.k8s.api.core.v1.NodeSelectorOperator
-  scalar: string
-- name: io.k8s.api.core.v1.NodeSelectorRequirement
-  map:
-    fields:
-    - name: key
-      type:
-        scalar: string
-    - name: operator
-      type:
-        namedType: io.k8s.api.core.v1.NodeSelectorOperator
-    - name: values
-      type:
-        list:
-          elementType:
-            scalar: string
-          elementRelationship: atomic
-- name: io.k8s.api.core.v1.NodeSelectorTerm
-  map:
-    fields:
-    - name: matchExpressions
-      type:
-        list:
-          elementType:
-            namedType: io.k8s.api.core.v1.NodeSelectorRequirement
-          elementRelationship: atomic
-    - name: matchFields
-      type:
-        list:
-          elementType:
-            namedType: io.k8s.api.core.v1.NodeSelectorRequirement
-          elementRelationship: atomic
-    elementRelationship: atomic
-- name: io.k8s.api.core.v1.PodAffinity
-  map:
-    fields:
-    - name: preferredDuringSchedulingIgnoredDuringExecution
-      type:
-        list:
-          elementType:
-            namedType: io.k8s.api.core.v1.WeightedPodAffinityTerm
-          elementRelationship: atomic
-    - name: requiredDuringSchedulingIgnoredDuringExecution
-      type:
-        list:
-          elementType:
-            namedType: io.k8s.api.core.v1.PodAffinityTerm
-          elementRelationship: atomic
-- name: io.k8s.api.core.v1.PodAffinityTerm
-  map:
-    fields:
-    - name: labelSelector
-      type:
-        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
-    - name: matchLabelKeys
-      type:
-        list:
-          elementType:
-            scalar: string
-          elementRelationship: atomic
-    - name: mismatchLabelKeys
-      type:
-        list:
-          elementType:
-            scalar: string
-          elementRelationship: atomic
-    - name: namespaceSelector
-      type:
-        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
-    - name: namespaces
-      type:
-        list:
-          elementType:
-            scalar: string
-          elementRelationship: atomic
-    - name: topologyKey
-      type:
-        scalar: string
-- name: io.k8s.api.core.v1.PodAntiAffinity
-  map:
-    fields:
-    - name: preferredDuringSchedulingIgnoredDuringExecution
-      type:
-        list:
-          elementType:
-            namedType: io.k8s.api.core.v1.WeightedPodAffinityTerm
-          elementRelationship: atomic
-    - name: requiredDuringSchedulingIgnoredDuringExecution
-      type:
-        list:
-          elementType:
-            namedType: io.k8s.api.core.v1.PodAffinityTerm
-          elementRelationship: atomic
-- name: io.k8s.api.core.v1.PreferredSchedulingTerm
-  map:
-    fields:
-    - name: preference
-      type:
-        namedType: io.k8s.api.core.v1.NodeSelectorTerm
-    - name: weight
-      type:
-        scalar: numeric
-- name: io.k8s.api.core.v1.PullPolicy
-  scalar: string
-- name: io.k8s.api.core.v1.ResourceList
-  map:
-    elementType:
-      namedType: io.k8s.apimachinery.pkg.api.resource.Quantity
-- name: io.k8s.api.core.v1.TaintEffect
-  scalar: string
-- name: io.k8s.api.core.v1.Toleration
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.ObjectName
+- name: com.github.example.memcached-operator.apis.v1alpha1.Toleration
   map:
     fields:
     - name: effect
@@ -520,7 +642,7 @@ var schemaYAML = typed.YAMLObject(`types:
         namedType: io.k8s.api.core.v1.TaintEffect
     - name: key
       type:
-        scalar: string
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelKey
     - name: operator
       type:
         namedType: io.k8s.api.core.v1.TolerationOperator
@@ -529,20 +651,18 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: numeric
     - name: value
       type:
-        scalar: string
-- name: io.k8s.api.core.v1.TolerationOperator
-  scalar: string
-- name: io.k8s.api.core.v1.TopologySpreadConstraint
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
+- name: com.github.example.memcached-operator.apis.v1alpha1.TopologySpreadConstraint
   map:
     fields:
     - name: labelSelector
       type:
-        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelSelector
     - name: matchLabelKeys
       type:
         list:
           elementType:
-            scalar: string
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelKey
           elementRelationship: atomic
     - name: maxSkew
       type:
@@ -558,55 +678,31 @@ var schemaYAML = typed.YAMLObject(`types:
         namedType: io.k8s.api.core.v1.NodeInclusionPolicy
     - name: topologyKey
       type:
-        scalar: string
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelKey
     - name: whenUnsatisfiable
       type:
         namedType: io.k8s.api.core.v1.UnsatisfiableConstraintAction
-- name: io.k8s.api.core.v1.UnsatisfiableConstraintAction
-  scalar: string
-- name: io.k8s.api.core.v1.WeightedPodAffinityTerm
+- name: com.github.example.memcached-operator.apis.v1alpha1.WeightedPodAffinityTerm
   map:
     fields:
     - name: podAffinityTerm
       type:
-        namedType: io.k8s.api.core.v1.PodAffinityTerm
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.PodAffinityTerm
     - name: weight
       type:
         scalar: numeric
-- name: io.k8s.api.networking.v1.IPBlock
-  map:
-    fields:
-    - name: cidr
-      type:
-        scalar: string
-    - name: except
-      type:
-        list:
-          elementType:
-            scalar: string
-          elementRelationship: atomic
-- name: io.k8s.api.networking.v1.NetworkPolicyPeer
-  map:
-    fields:
-    - name: ipBlock
-      type:
-        namedType: io.k8s.api.networking.v1.IPBlock
-    - name: namespaceSelector
-      type:
-        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
-    - name: podSelector
-      type:
-        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
-- name: io.k8s.apimachinery.pkg.api.resource.Quantity
-  scalar: untyped
-  list:
-    elementType:
-      namedType: __untyped_atomic_
-    elementRelationship: atomic
-  map:
-    elementType:
-      namedType: __untyped_deduced_
-    elementRelationship: separable
+- name: io.k8s.api.core.v1.NodeInclusionPolicy
+  scalar: string
+- name: io.k8s.api.core.v1.NodeSelectorOperator
+  scalar: string
+- name: io.k8s.api.core.v1.PullPolicy
+  scalar: string
+- name: io.k8s.api.core.v1.TaintEffect
+  scalar: string
+- name: io.k8s.api.core.v1.TolerationOperator
+  scalar: string
+- name: io.k8s.api.core.v1.UnsatisfiableConstraintAction
+  scalar: string
 - name: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
   map:
     fields:
@@ -642,38 +738,8 @@ var schemaYAML = typed.YAMLObject(`types:
         elementType:
           namedType: __untyped_deduced_
         elementRelationship: separable
-- name: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
-  map:
-    fields:
-    - name: matchExpressions
-      type:
-        list:
-          elementType:
-            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement
-          elementRelationship: atomic
-    - name: matchLabels
-      type:
-        map:
-          elementType:
-            scalar: string
-    elementRelationship: atomic
 - name: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorOperator
   scalar: string
-- name: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement
-  map:
-    fields:
-    - name: key
-      type:
-        scalar: string
-    - name: operator
-      type:
-        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorOperator
-    - name: values
-      type:
-        list:
-          elementType:
-            scalar: string
-          elementRelationship: atomic
 - name: io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry
   map:
     fields:

@@ -4,6 +4,10 @@
 
 package v1alpha1
 
+import (
+	apisv1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
 // AuthApplyConfiguration represents a declarative configuration of the Auth type for use
 // with apply.
 //
@@ -11,8 +15,9 @@ package v1alpha1
 type AuthApplyConfiguration struct {
 	// secretName is a Secret with the users, one user:password a line, at most 8.
 	// Whoever names it needs the right to read it. The operator never does.
-	SecretName *string `json:"secretName,omitempty"`
-	// key is the key of the Secret that holds them. Defaults to auth.
+	SecretName *apisv1alpha1.ObjectName `json:"secretName,omitempty"`
+	// key is the key of the Secret that holds them, of at most 253 characters.
+	// Defaults to auth.
 	Key *string `json:"key,omitempty"`
 }
 
@@ -25,7 +30,7 @@ func Auth() *AuthApplyConfiguration {
 // WithSecretName sets the SecretName field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the SecretName field is set to the value of the last call.
-func (b *AuthApplyConfiguration) WithSecretName(value string) *AuthApplyConfiguration {
+func (b *AuthApplyConfiguration) WithSecretName(value apisv1alpha1.ObjectName) *AuthApplyConfiguration {
 	b.SecretName = &value
 	return b
 }

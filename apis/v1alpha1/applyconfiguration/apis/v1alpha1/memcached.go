@@ -22,9 +22,9 @@ import (
 type MemcachedApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is what is asked for. It is required, though it may be empty ({}).
+	// spec is the desired state. It is required, though it may be empty ({}).
 	Spec *MemcachedSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is what was last observed; only the operator writes it.
+	// status is the observed state; only the operator writes it.
 	Status *MemcachedStatusApplyConfiguration `json:"status,omitempty"`
 }
 

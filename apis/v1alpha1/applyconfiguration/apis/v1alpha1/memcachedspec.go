@@ -13,19 +13,18 @@ import (
 // MemcachedSpecApplyConfiguration represents a declarative configuration of the MemcachedSpec type for use
 // with apply.
 //
-// MemcachedSpec is what a user asks for. Every field is optional; the text of
+// MemcachedSpec is the desired state of a Memcached. Every field is optional; the text of
 // a field names its default.
 type MemcachedSpecApplyConfiguration struct {
-	// size is how many memcached pods run, 0 or more. 0 keeps the objects and
-	// runs no pod. It is the replica count of the scale subresource, so
-	// `kubectl scale` and a HorizontalPodAutoscaler work on the Memcached
-	// itself. Defaults to 1.
+	// size is how many memcached pods run: 0 to 1000. 0 keeps the objects and runs
+	// no pod. It is the replica count of the scale subresource, so `kubectl scale`
+	// and a HorizontalPodAutoscaler work on the Memcached itself. Defaults to 1.
 	Size *int32 `json:"size,omitempty"`
 	// image is the memcached image to run, by tag or by digest, such as
 	// memcached:1.6.45-alpine or registry.example.com/memcached@sha256:<digest>;
 	// at most 512 characters. Defaults to the image that the operator was
 	// started with (RELATED_IMAGE_MEMCACHED), else to the one in its templates.
-	Image *string `json:"image,omitempty"`
+	Image *apisv1alpha1.Image `json:"image,omitempty"`
 	// containerPort is the TCP port on which memcached listens, in the pods and
 	// through the Service: 1024 to 65535, since memcached does not run as root.
 	// Defaults to 11211.
@@ -50,9 +49,9 @@ type MemcachedSpecApplyConfiguration struct {
 	// maxItemSize is the largest value that can be stored, with its key: 1Ki to
 	// 1Gi, in whole kibibytes, and at most half of memory. Defaults to 1Mi.
 	MaxItemSize *resource.Quantity `json:"maxItemSize,omitempty"`
-	// idleTimeout is after how long a silent connection is closed, such as 90s or
-	// 1h30m: 1s to 8760h. Defaults to never.
-	IdleTimeout *string `json:"idleTimeout,omitempty"`
+	// idleTimeoutSeconds is after how many seconds a connection without requests is
+	// closed: 1 to 31536000. Defaults to never.
+	IdleTimeoutSeconds *int32 `json:"idleTimeoutSeconds,omitempty"`
 	// verbosity is how much memcached writes to its log: 0 errors only, 1 errors
 	// and warnings, 2 also what clients ask for and are answered, keys included, 3
 	// also its inner state. Defaults to 0.
@@ -78,28 +77,28 @@ type MemcachedSpecApplyConfiguration struct {
 	// when the cache is full. Defaults to 1.2 times memory, and at least 13Mi
 	// more, as request and limit, and to a request of 50m CPU.
 	Resources *ResourcesApplyConfiguration `json:"resources,omitempty"`
-	// nodeSelector are the labels that a node must have to run the pods, at most
-	// 32. Defaults to none.
+	// nodeSelector are the labels that a node must have to run the pods, at most 16
+	// and 2048 characters. Defaults to none.
 	NodeSelector map[string]apisv1alpha1.LabelValue `json:"nodeSelector,omitempty"`
-	// tolerations let the pods run on nodes that have these taints, at most 32.
+	// tolerations let the pods run on nodes that have these taints, at most 16.
 	// Defaults to none.
-	Tolerations []v1.Toleration `json:"tolerations,omitempty"`
+	Tolerations []TolerationApplyConfiguration `json:"tolerations,omitempty"`
 	// affinity says which nodes and neighbours the pods want or avoid. It
 	// replaces the default as a whole. Defaults to a preference for zones where
 	// no pod of this Memcached is yet.
-	Affinity *v1.Affinity `json:"affinity,omitempty"`
-	// topologySpreadConstraints say how the pods are spread, at most 8. They
+	Affinity *AffinityApplyConfiguration `json:"affinity,omitempty"`
+	// topologySpreadConstraints say how the pods are spread, at most 4. They
 	// replace the default as a whole. Each needs a labelSelector: matchLabels
 	// app: memcached and memcached_cr: <name of the Memcached>. Defaults to a
 	// spread over hosts, where it can be had.
-	TopologySpreadConstraints []v1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+	TopologySpreadConstraints []TopologySpreadConstraintApplyConfiguration `json:"topologySpreadConstraints,omitempty"`
 	// priorityClassName is the PriorityClass of the pods. Defaults to the
 	// cluster's default.
-	PriorityClassName *string `json:"priorityClassName,omitempty"`
+	PriorityClassName *apisv1alpha1.ObjectName `json:"priorityClassName,omitempty"`
 	// serviceAccountName is the ServiceAccount of the pods, for its pull secrets
 	// or for policies that go by it; no token of it is mounted. Whoever sets it
 	// needs the right to create Deployments. Defaults to the namespace's default.
-	ServiceAccountName *string `json:"serviceAccountName,omitempty"`
+	ServiceAccountName *apisv1alpha1.ObjectName `json:"serviceAccountName,omitempty"`
 	// terminationGracePeriodSeconds is how long a pod may take to stop before it
 	// is killed, preStop included: 0 to 3600. Defaults to 30.
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
@@ -135,11 +134,11 @@ type MemcachedSpecApplyConfiguration struct {
 	// deletes everything. Defaults to false.
 	Paused *bool `json:"paused,omitempty"`
 	// patches are kustomize patches on the objects of this Memcached, applied in
-	// order after everything else, at most 16: for what has no field, such as
-	// sidecars, volumes and init containers. They cannot change kinds, names,
-	// namespaces, owners, selectors or the operator's labels, nor add or remove
-	// objects. Whoever sets them needs the right to create Deployments and the
-	// patched kinds. Defaults to none.
+	// order after everything else, at most 8 and 32768 characters: for what has no
+	// field, such as sidecars, volumes and init containers. They cannot change kinds,
+	// names, namespaces, owners, selectors or the operator's labels, nor add or
+	// remove objects. Whoever sets them needs the right to create Deployments and
+	// the patched kinds. Defaults to none.
 	Patches []PatchApplyConfiguration `json:"patches,omitempty"`
 }
 
@@ -160,7 +159,7 @@ func (b *MemcachedSpecApplyConfiguration) WithSize(value int32) *MemcachedSpecAp
 // WithImage sets the Image field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Image field is set to the value of the last call.
-func (b *MemcachedSpecApplyConfiguration) WithImage(value string) *MemcachedSpecApplyConfiguration {
+func (b *MemcachedSpecApplyConfiguration) WithImage(value apisv1alpha1.Image) *MemcachedSpecApplyConfiguration {
 	b.Image = &value
 	return b
 }
@@ -213,11 +212,11 @@ func (b *MemcachedSpecApplyConfiguration) WithMaxItemSize(value resource.Quantit
 	return b
 }
 
-// WithIdleTimeout sets the IdleTimeout field in the declarative configuration to the given value
+// WithIdleTimeoutSeconds sets the IdleTimeoutSeconds field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the IdleTimeout field is set to the value of the last call.
-func (b *MemcachedSpecApplyConfiguration) WithIdleTimeout(value string) *MemcachedSpecApplyConfiguration {
-	b.IdleTimeout = &value
+// If called multiple times, the IdleTimeoutSeconds field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithIdleTimeoutSeconds(value int32) *MemcachedSpecApplyConfiguration {
+	b.IdleTimeoutSeconds = &value
 	return b
 }
 
@@ -285,9 +284,12 @@ func (b *MemcachedSpecApplyConfiguration) WithNodeSelector(entries map[string]ap
 // WithTolerations adds the given value to the Tolerations field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the Tolerations field.
-func (b *MemcachedSpecApplyConfiguration) WithTolerations(values ...v1.Toleration) *MemcachedSpecApplyConfiguration {
+func (b *MemcachedSpecApplyConfiguration) WithTolerations(values ...*TolerationApplyConfiguration) *MemcachedSpecApplyConfiguration {
 	for i := range values {
-		b.Tolerations = append(b.Tolerations, values[i])
+		if values[i] == nil {
+			panic("nil value passed to WithTolerations")
+		}
+		b.Tolerations = append(b.Tolerations, *values[i])
 	}
 	return b
 }
@@ -295,17 +297,20 @@ func (b *MemcachedSpecApplyConfiguration) WithTolerations(values ...v1.Toleratio
 // WithAffinity sets the Affinity field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Affinity field is set to the value of the last call.
-func (b *MemcachedSpecApplyConfiguration) WithAffinity(value v1.Affinity) *MemcachedSpecApplyConfiguration {
-	b.Affinity = &value
+func (b *MemcachedSpecApplyConfiguration) WithAffinity(value *AffinityApplyConfiguration) *MemcachedSpecApplyConfiguration {
+	b.Affinity = value
 	return b
 }
 
 // WithTopologySpreadConstraints adds the given value to the TopologySpreadConstraints field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the TopologySpreadConstraints field.
-func (b *MemcachedSpecApplyConfiguration) WithTopologySpreadConstraints(values ...v1.TopologySpreadConstraint) *MemcachedSpecApplyConfiguration {
+func (b *MemcachedSpecApplyConfiguration) WithTopologySpreadConstraints(values ...*TopologySpreadConstraintApplyConfiguration) *MemcachedSpecApplyConfiguration {
 	for i := range values {
-		b.TopologySpreadConstraints = append(b.TopologySpreadConstraints, values[i])
+		if values[i] == nil {
+			panic("nil value passed to WithTopologySpreadConstraints")
+		}
+		b.TopologySpreadConstraints = append(b.TopologySpreadConstraints, *values[i])
 	}
 	return b
 }
@@ -313,7 +318,7 @@ func (b *MemcachedSpecApplyConfiguration) WithTopologySpreadConstraints(values .
 // WithPriorityClassName sets the PriorityClassName field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the PriorityClassName field is set to the value of the last call.
-func (b *MemcachedSpecApplyConfiguration) WithPriorityClassName(value string) *MemcachedSpecApplyConfiguration {
+func (b *MemcachedSpecApplyConfiguration) WithPriorityClassName(value apisv1alpha1.ObjectName) *MemcachedSpecApplyConfiguration {
 	b.PriorityClassName = &value
 	return b
 }
@@ -321,7 +326,7 @@ func (b *MemcachedSpecApplyConfiguration) WithPriorityClassName(value string) *M
 // WithServiceAccountName sets the ServiceAccountName field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the ServiceAccountName field is set to the value of the last call.
-func (b *MemcachedSpecApplyConfiguration) WithServiceAccountName(value string) *MemcachedSpecApplyConfiguration {
+func (b *MemcachedSpecApplyConfiguration) WithServiceAccountName(value apisv1alpha1.ObjectName) *MemcachedSpecApplyConfiguration {
 	b.ServiceAccountName = &value
 	return b
 }

@@ -4,6 +4,10 @@
 
 package v1alpha1
 
+import (
+	apisv1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
 // MetricsApplyConfiguration represents a declarative configuration of the Metrics type for use
 // with apply.
 //
@@ -11,10 +15,10 @@ package v1alpha1
 type MetricsApplyConfiguration struct {
 	// port is the exporter's port, 1024 to 65535. Defaults to 9150.
 	Port *int32 `json:"port,omitempty"`
-	// image is the exporter's image, by tag or by digest. Defaults to the image
-	// that the operator was started with (RELATED_IMAGE_MEMCACHED_EXPORTER), else
-	// to the one in its templates.
-	Image *string `json:"image,omitempty"`
+	// image is the exporter's image, by tag or by digest, of at most 512 characters.
+	// Defaults to the image that the operator was started with
+	// (RELATED_IMAGE_MEMCACHED_EXPORTER), else to the one in its templates.
+	Image *apisv1alpha1.Image `json:"image,omitempty"`
 	// resources are what the exporter requests and is limited to. They replace the
 	// default as a whole, which is 10m CPU and 32Mi of memory requested, 64Mi at
 	// most.
@@ -47,7 +51,7 @@ func (b *MetricsApplyConfiguration) WithPort(value int32) *MetricsApplyConfigura
 // WithImage sets the Image field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Image field is set to the value of the last call.
-func (b *MetricsApplyConfiguration) WithImage(value string) *MetricsApplyConfiguration {
+func (b *MetricsApplyConfiguration) WithImage(value apisv1alpha1.Image) *MetricsApplyConfiguration {
 	b.Image = &value
 	return b
 }

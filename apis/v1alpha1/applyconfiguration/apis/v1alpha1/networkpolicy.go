@@ -4,21 +4,17 @@
 
 package v1alpha1
 
-import (
-	v1 "k8s.io/api/networking/v1"
-)
-
 // NetworkPolicyApplyConfiguration represents a declarative configuration of the NetworkPolicy type for use
 // with apply.
 //
 // NetworkPolicy lets only some peers reach the pods.
 type NetworkPolicyApplyConfiguration struct {
-	// from are the peers that may connect to memcached, 1 to 32: pods, namespaces
+	// from are the peers that may connect to memcached, 1 to 16: pods, namespaces
 	// or blocks of addresses.
-	From []v1.NetworkPolicyPeer `json:"from,omitempty"`
-	// metricsFrom are the peers that may connect to the metrics port, at most 32,
-	// such as the pods of Prometheus. Defaults to nobody.
-	MetricsFrom []v1.NetworkPolicyPeer `json:"metricsFrom,omitempty"`
+	From []NetworkPolicyPeerApplyConfiguration `json:"from,omitempty"`
+	// metricsFrom are the peers that may connect to the metrics port, at most 8,
+	// such as the pods of Prometheus. Defaults to none.
+	MetricsFrom []NetworkPolicyPeerApplyConfiguration `json:"metricsFrom,omitempty"`
 }
 
 // NetworkPolicyApplyConfiguration constructs a declarative configuration of the NetworkPolicy type for use with
@@ -30,9 +26,12 @@ func NetworkPolicy() *NetworkPolicyApplyConfiguration {
 // WithFrom adds the given value to the From field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the From field.
-func (b *NetworkPolicyApplyConfiguration) WithFrom(values ...v1.NetworkPolicyPeer) *NetworkPolicyApplyConfiguration {
+func (b *NetworkPolicyApplyConfiguration) WithFrom(values ...*NetworkPolicyPeerApplyConfiguration) *NetworkPolicyApplyConfiguration {
 	for i := range values {
-		b.From = append(b.From, values[i])
+		if values[i] == nil {
+			panic("nil value passed to WithFrom")
+		}
+		b.From = append(b.From, *values[i])
 	}
 	return b
 }
@@ -40,9 +39,12 @@ func (b *NetworkPolicyApplyConfiguration) WithFrom(values ...v1.NetworkPolicyPee
 // WithMetricsFrom adds the given value to the MetricsFrom field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the MetricsFrom field.
-func (b *NetworkPolicyApplyConfiguration) WithMetricsFrom(values ...v1.NetworkPolicyPeer) *NetworkPolicyApplyConfiguration {
+func (b *NetworkPolicyApplyConfiguration) WithMetricsFrom(values ...*NetworkPolicyPeerApplyConfiguration) *NetworkPolicyApplyConfiguration {
 	for i := range values {
-		b.MetricsFrom = append(b.MetricsFrom, values[i])
+		if values[i] == nil {
+			panic("nil value passed to WithMetricsFrom")
+		}
+		b.MetricsFrom = append(b.MetricsFrom, *values[i])
 	}
 	return b
 }

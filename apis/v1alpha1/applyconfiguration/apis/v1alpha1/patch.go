@@ -13,7 +13,7 @@ type PatchApplyConfiguration struct {
 	Target *PatchTargetApplyConfiguration `json:"target,omitempty"`
 	// patch is the patch as YAML or JSON: a strategic merge patch (a part of the
 	// object; apiVersion, kind and metadata.name may be left out) or a JSON patch
-	// (a list of operations, RFC 6902). At most 16384 characters.
+	// (a list of operations, RFC 6902). At most 8192 characters.
 	Patch *string `json:"patch,omitempty"`
 }
 

@@ -4,21 +4,25 @@
 
 package v1alpha1
 
+import (
+	apisv1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
 // PatchTargetApplyConfiguration represents a declarative configuration of the PatchTarget type for use
 // with apply.
 //
 // PatchTarget says which objects are patched: those of a kind, or one of them.
 type PatchTargetApplyConfiguration struct {
-	// kind is the kind of the objects, such as Deployment.
+	// kind is the kind of the objects, such as Deployment: at most 63 characters.
 	Kind *string `json:"kind,omitempty"`
 	// group is the API group of the kind, such as apps; empty is the core group.
 	// It may be left out for the kinds of the operator's own templates:
 	// Deployment, NetworkPolicy, PodDisruptionBudget, PrometheusRule, Service,
-	// ServiceMonitor.
+	// ServiceMonitor. At most 253 characters.
 	Group *string `json:"group,omitempty"`
 	// name is the name of one object, as it is in the cluster. Defaults to all of
 	// the kind.
-	Name *string `json:"name,omitempty"`
+	Name *apisv1alpha1.ObjectName `json:"name,omitempty"`
 }
 
 // PatchTargetApplyConfiguration constructs a declarative configuration of the PatchTarget type for use with
@@ -46,7 +50,7 @@ func (b *PatchTargetApplyConfiguration) WithGroup(value string) *PatchTargetAppl
 // WithName sets the Name field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Name field is set to the value of the last call.
-func (b *PatchTargetApplyConfiguration) WithName(value string) *PatchTargetApplyConfiguration {
+func (b *PatchTargetApplyConfiguration) WithName(value apisv1alpha1.ObjectName) *PatchTargetApplyConfiguration {
 	b.Name = &value
 	return b
 }

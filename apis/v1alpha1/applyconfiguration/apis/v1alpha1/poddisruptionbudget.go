@@ -14,11 +14,11 @@ import (
 // PodDisruptionBudget says how many pods a drain may take at a time.
 type PodDisruptionBudgetApplyConfiguration struct {
 	// maxUnavailable is how many pods may be missing at a time because of drains,
-	// as a number or a percentage of size. Defaults to 1.
+	// as a number, 0 to 1000, or a percentage of size, 0% to 100%. Defaults to 1.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// disabled true leaves the PodDisruptionBudget out: a drain may take all pods
-	// at once. Defaults to false.
-	Disabled *bool `json:"disabled,omitempty"`
+	// omit true creates no PodDisruptionBudget: a drain may take all pods at once.
+	// Defaults to false.
+	Omit *bool `json:"omit,omitempty"`
 }
 
 // PodDisruptionBudgetApplyConfiguration constructs a declarative configuration of the PodDisruptionBudget type for use with
@@ -35,10 +35,10 @@ func (b *PodDisruptionBudgetApplyConfiguration) WithMaxUnavailable(value intstr.
 	return b
 }
 
-// WithDisabled sets the Disabled field in the declarative configuration to the given value
+// WithOmit sets the Omit field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Disabled field is set to the value of the last call.
-func (b *PodDisruptionBudgetApplyConfiguration) WithDisabled(value bool) *PodDisruptionBudgetApplyConfiguration {
-	b.Disabled = &value
+// If called multiple times, the Omit field is set to the value of the last call.
+func (b *PodDisruptionBudgetApplyConfiguration) WithOmit(value bool) *PodDisruptionBudgetApplyConfiguration {
+	b.Omit = &value
 	return b
 }

@@ -13,13 +13,13 @@ import (
 //
 // PodMetadata is the part of the pods' metadata that a user may add to.
 type PodMetadataApplyConfiguration struct {
-	// labels are added to the pods, at most 32. The operator's own labels (app,
-	// memcached_cr and app.kubernetes.io/…) are reserved, since selectors rest
-	// on them.
-	Labels map[string]apisv1alpha1.LabelValue `json:"labels,omitempty"`
-	// annotations are added to the pods, at most 32 of at most 4096 characters
-	// each.
-	Annotations map[string]apisv1alpha1.AnnotationValue `json:"annotations,omitempty"`
+	// labels are added to the pods, at most 16 and 2048 characters. The operator's
+	// own labels (app, memcached_cr, pod-template-hash and app.kubernetes.io/…) are
+	// reserved, since selectors rely on them.
+	Labels *apisv1alpha1.Labels `json:"labels,omitempty"`
+	// annotations are added to the pods, at most 16 and 8192 characters, of which
+	// each value may have 4096.
+	Annotations *apisv1alpha1.Annotations `json:"annotations,omitempty"`
 }
 
 // PodMetadataApplyConfiguration constructs a declarative configuration of the PodMetadata type for use with
@@ -28,30 +28,18 @@ func PodMetadata() *PodMetadataApplyConfiguration {
 	return &PodMetadataApplyConfiguration{}
 }
 
-// WithLabels puts the entries into the Labels field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, the entries provided by each call will be put on the Labels field,
-// overwriting an existing map entries in Labels field with the same key.
-func (b *PodMetadataApplyConfiguration) WithLabels(entries map[string]apisv1alpha1.LabelValue) *PodMetadataApplyConfiguration {
-	if b.Labels == nil && len(entries) > 0 {
-		b.Labels = make(map[string]apisv1alpha1.LabelValue, len(entries))
-	}
-	for k, v := range entries {
-		b.Labels[k] = v
-	}
+// WithLabels sets the Labels field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Labels field is set to the value of the last call.
+func (b *PodMetadataApplyConfiguration) WithLabels(value apisv1alpha1.Labels) *PodMetadataApplyConfiguration {
+	b.Labels = &value
 	return b
 }
 
-// WithAnnotations puts the entries into the Annotations field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, the entries provided by each call will be put on the Annotations field,
-// overwriting an existing map entries in Annotations field with the same key.
-func (b *PodMetadataApplyConfiguration) WithAnnotations(entries map[string]apisv1alpha1.AnnotationValue) *PodMetadataApplyConfiguration {
-	if b.Annotations == nil && len(entries) > 0 {
-		b.Annotations = make(map[string]apisv1alpha1.AnnotationValue, len(entries))
-	}
-	for k, v := range entries {
-		b.Annotations[k] = v
-	}
+// WithAnnotations sets the Annotations field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Annotations field is set to the value of the last call.
+func (b *PodMetadataApplyConfiguration) WithAnnotations(value apisv1alpha1.Annotations) *PodMetadataApplyConfiguration {
+	b.Annotations = &value
 	return b
 }

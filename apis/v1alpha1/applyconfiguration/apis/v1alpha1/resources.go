@@ -4,10 +4,6 @@
 
 package v1alpha1
 
-import (
-	v1 "k8s.io/api/core/v1"
-)
-
 // ResourcesApplyConfiguration represents a declarative configuration of the Resources type for use
 // with apply.
 //
@@ -15,9 +11,9 @@ import (
 // memory: 256Mi.
 type ResourcesApplyConfiguration struct {
 	// requests are what the scheduler sets aside.
-	Requests *v1.ResourceList `json:"requests,omitempty"`
+	Requests *ResourceAmountsApplyConfiguration `json:"requests,omitempty"`
 	// limits are what the container may use at most.
-	Limits *v1.ResourceList `json:"limits,omitempty"`
+	Limits *ResourceAmountsApplyConfiguration `json:"limits,omitempty"`
 }
 
 // ResourcesApplyConfiguration constructs a declarative configuration of the Resources type for use with
@@ -29,15 +25,15 @@ func Resources() *ResourcesApplyConfiguration {
 // WithRequests sets the Requests field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Requests field is set to the value of the last call.
-func (b *ResourcesApplyConfiguration) WithRequests(value v1.ResourceList) *ResourcesApplyConfiguration {
-	b.Requests = &value
+func (b *ResourcesApplyConfiguration) WithRequests(value *ResourceAmountsApplyConfiguration) *ResourcesApplyConfiguration {
+	b.Requests = value
 	return b
 }
 
 // WithLimits sets the Limits field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Limits field is set to the value of the last call.
-func (b *ResourcesApplyConfiguration) WithLimits(value v1.ResourceList) *ResourcesApplyConfiguration {
-	b.Limits = &value
+func (b *ResourcesApplyConfiguration) WithLimits(value *ResourceAmountsApplyConfiguration) *ResourcesApplyConfiguration {
+	b.Limits = value
 	return b
 }

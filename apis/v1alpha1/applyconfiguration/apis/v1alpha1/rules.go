@@ -19,9 +19,10 @@ type RulesApplyConfiguration struct {
 	// connectionsPercent is how many of maxConnections, in percent, are in use
 	// when the alert on connections fires: 1 to 100. Defaults to 80.
 	ConnectionsPercent *int32 `json:"connectionsPercent,omitempty"`
-	// labels are added to the PrometheusRule, at most 32: those by which a
-	// Prometheus selects it. The operator's own are reserved.
-	Labels map[string]apisv1alpha1.LabelValue `json:"labels,omitempty"`
+	// labels are added to the PrometheusRule, at most 16 and 2048
+	// characters: those by which a Prometheus selects it. The operator's own are
+	// reserved.
+	Labels *apisv1alpha1.Labels `json:"labels,omitempty"`
 }
 
 // RulesApplyConfiguration constructs a declarative configuration of the Rules type for use with
@@ -46,16 +47,10 @@ func (b *RulesApplyConfiguration) WithConnectionsPercent(value int32) *RulesAppl
 	return b
 }
 
-// WithLabels puts the entries into the Labels field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, the entries provided by each call will be put on the Labels field,
-// overwriting an existing map entries in Labels field with the same key.
-func (b *RulesApplyConfiguration) WithLabels(entries map[string]apisv1alpha1.LabelValue) *RulesApplyConfiguration {
-	if b.Labels == nil && len(entries) > 0 {
-		b.Labels = make(map[string]apisv1alpha1.LabelValue, len(entries))
-	}
-	for k, v := range entries {
-		b.Labels[k] = v
-	}
+// WithLabels sets the Labels field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Labels field is set to the value of the last call.
+func (b *RulesApplyConfiguration) WithLabels(value apisv1alpha1.Labels) *RulesApplyConfiguration {
+	b.Labels = &value
 	return b
 }

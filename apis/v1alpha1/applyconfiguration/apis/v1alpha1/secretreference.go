@@ -4,13 +4,17 @@
 
 package v1alpha1
 
+import (
+	apisv1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
 // SecretReferenceApplyConfiguration represents a declarative configuration of the SecretReference type for use
 // with apply.
 //
 // SecretReference names a Secret in the namespace of the Memcached.
 type SecretReferenceApplyConfiguration struct {
 	// name is the name of the Secret.
-	Name *string `json:"name,omitempty"`
+	Name *apisv1alpha1.ObjectName `json:"name,omitempty"`
 }
 
 // SecretReferenceApplyConfiguration constructs a declarative configuration of the SecretReference type for use with
@@ -22,7 +26,7 @@ func SecretReference() *SecretReferenceApplyConfiguration {
 // WithName sets the Name field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Name field is set to the value of the last call.
-func (b *SecretReferenceApplyConfiguration) WithName(value string) *SecretReferenceApplyConfiguration {
+func (b *SecretReferenceApplyConfiguration) WithName(value apisv1alpha1.ObjectName) *SecretReferenceApplyConfiguration {
 	b.Name = &value
 	return b
 }

@@ -13,17 +13,17 @@ import (
 //
 // Service adds to the Service in front of the pods.
 type ServiceApplyConfiguration struct {
-	// labels are added to the Service, at most 32. The operator's own are
-	// reserved.
-	Labels map[string]apisv1alpha1.LabelValue `json:"labels,omitempty"`
-	// annotations are added to the Service, at most 32 of at most 4096 characters
-	// each.
-	Annotations map[string]apisv1alpha1.AnnotationValue `json:"annotations,omitempty"`
-	// clusterIP true adds a second Service, <name>-clusterip, with an address of
-	// its own that spreads connections over the ready pods, for clients that take
+	// labels are added to the Service, at most 16 and 2048 characters. The
+	// operator's own are reserved.
+	Labels *apisv1alpha1.Labels `json:"labels,omitempty"`
+	// annotations are added to the Service, at most 16 and 8192 characters, of which
+	// each value may have 4096.
+	Annotations *apisv1alpha1.Annotations `json:"annotations,omitempty"`
+	// clusterIPService true adds a second Service, <name>-clusterip, with an address
+	// of its own that spreads connections over the ready pods, for clients that take
 	// one address only: each connection sees the cache of one pod. The headless
 	// Service stays as it is. Defaults to false.
-	ClusterIP *bool `json:"clusterIP,omitempty"`
+	ClusterIPService *bool `json:"clusterIPService,omitempty"`
 }
 
 // ServiceApplyConfiguration constructs a declarative configuration of the Service type for use with
@@ -32,38 +32,26 @@ func Service() *ServiceApplyConfiguration {
 	return &ServiceApplyConfiguration{}
 }
 
-// WithLabels puts the entries into the Labels field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, the entries provided by each call will be put on the Labels field,
-// overwriting an existing map entries in Labels field with the same key.
-func (b *ServiceApplyConfiguration) WithLabels(entries map[string]apisv1alpha1.LabelValue) *ServiceApplyConfiguration {
-	if b.Labels == nil && len(entries) > 0 {
-		b.Labels = make(map[string]apisv1alpha1.LabelValue, len(entries))
-	}
-	for k, v := range entries {
-		b.Labels[k] = v
-	}
-	return b
-}
-
-// WithAnnotations puts the entries into the Annotations field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, the entries provided by each call will be put on the Annotations field,
-// overwriting an existing map entries in Annotations field with the same key.
-func (b *ServiceApplyConfiguration) WithAnnotations(entries map[string]apisv1alpha1.AnnotationValue) *ServiceApplyConfiguration {
-	if b.Annotations == nil && len(entries) > 0 {
-		b.Annotations = make(map[string]apisv1alpha1.AnnotationValue, len(entries))
-	}
-	for k, v := range entries {
-		b.Annotations[k] = v
-	}
-	return b
-}
-
-// WithClusterIP sets the ClusterIP field in the declarative configuration to the given value
+// WithLabels sets the Labels field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the ClusterIP field is set to the value of the last call.
-func (b *ServiceApplyConfiguration) WithClusterIP(value bool) *ServiceApplyConfiguration {
-	b.ClusterIP = &value
+// If called multiple times, the Labels field is set to the value of the last call.
+func (b *ServiceApplyConfiguration) WithLabels(value apisv1alpha1.Labels) *ServiceApplyConfiguration {
+	b.Labels = &value
+	return b
+}
+
+// WithAnnotations sets the Annotations field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Annotations field is set to the value of the last call.
+func (b *ServiceApplyConfiguration) WithAnnotations(value apisv1alpha1.Annotations) *ServiceApplyConfiguration {
+	b.Annotations = &value
+	return b
+}
+
+// WithClusterIPService sets the ClusterIPService field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ClusterIPService field is set to the value of the last call.
+func (b *ServiceApplyConfiguration) WithClusterIPService(value bool) *ServiceApplyConfiguration {
+	b.ClusterIPService = &value
 	return b
 }

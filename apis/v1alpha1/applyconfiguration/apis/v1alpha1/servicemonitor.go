@@ -13,13 +13,13 @@ import (
 //
 // ServiceMonitor tells the Prometheus operator about the exporters.
 type ServiceMonitorApplyConfiguration struct {
-	// interval is how often Prometheus asks, such as 30s or 1m: 1s to 24h.
-	// Defaults to 30s.
-	Interval *string `json:"interval,omitempty"`
-	// labels are added to the ServiceMonitor, at most 32: those by which a
-	// Prometheus selects it, such as release: prometheus. The operator's own are
-	// reserved.
-	Labels map[string]apisv1alpha1.LabelValue `json:"labels,omitempty"`
+	// intervalSeconds is how often Prometheus scrapes the exporters: 1 to 86400.
+	// Defaults to 30.
+	IntervalSeconds *int32 `json:"intervalSeconds,omitempty"`
+	// labels are added to the ServiceMonitor, at most 16 and 2048
+	// characters: those by which a Prometheus selects it, such as
+	// release: prometheus. The operator's own are reserved.
+	Labels *apisv1alpha1.Labels `json:"labels,omitempty"`
 }
 
 // ServiceMonitorApplyConfiguration constructs a declarative configuration of the ServiceMonitor type for use with
@@ -28,24 +28,18 @@ func ServiceMonitor() *ServiceMonitorApplyConfiguration {
 	return &ServiceMonitorApplyConfiguration{}
 }
 
-// WithInterval sets the Interval field in the declarative configuration to the given value
+// WithIntervalSeconds sets the IntervalSeconds field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Interval field is set to the value of the last call.
-func (b *ServiceMonitorApplyConfiguration) WithInterval(value string) *ServiceMonitorApplyConfiguration {
-	b.Interval = &value
+// If called multiple times, the IntervalSeconds field is set to the value of the last call.
+func (b *ServiceMonitorApplyConfiguration) WithIntervalSeconds(value int32) *ServiceMonitorApplyConfiguration {
+	b.IntervalSeconds = &value
 	return b
 }
 
-// WithLabels puts the entries into the Labels field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, the entries provided by each call will be put on the Labels field,
-// overwriting an existing map entries in Labels field with the same key.
-func (b *ServiceMonitorApplyConfiguration) WithLabels(entries map[string]apisv1alpha1.LabelValue) *ServiceMonitorApplyConfiguration {
-	if b.Labels == nil && len(entries) > 0 {
-		b.Labels = make(map[string]apisv1alpha1.LabelValue, len(entries))
-	}
-	for k, v := range entries {
-		b.Labels[k] = v
-	}
+// WithLabels sets the Labels field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Labels field is set to the value of the last call.
+func (b *ServiceMonitorApplyConfiguration) WithLabels(value apisv1alpha1.Labels) *ServiceMonitorApplyConfiguration {
+	b.Labels = &value
 	return b
 }

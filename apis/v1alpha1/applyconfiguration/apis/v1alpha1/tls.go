@@ -16,7 +16,7 @@ type TLSApplyConfiguration struct {
 	// secretName is a Secret with tls.crt and tls.key (as cert-manager and
 	// `kubectl create secret tls` make it) and, for clientAuth, ca.crt. Whoever
 	// names it needs the right to read it. The operator never does.
-	SecretName *string `json:"secretName,omitempty"`
+	SecretName *apisv1alpha1.ObjectName `json:"secretName,omitempty"`
 	// clientAuth says whether clients show a certificate: None, Request (one that
 	// is shown must be signed by ca.crt) or Require. Defaults to None.
 	ClientAuth *apisv1alpha1.ClientAuth `json:"clientAuth,omitempty"`
@@ -34,7 +34,7 @@ func TLS() *TLSApplyConfiguration {
 // WithSecretName sets the SecretName field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the SecretName field is set to the value of the last call.
-func (b *TLSApplyConfiguration) WithSecretName(value string) *TLSApplyConfiguration {
+func (b *TLSApplyConfiguration) WithSecretName(value apisv1alpha1.ObjectName) *TLSApplyConfiguration {
 	b.SecretName = &value
 	return b
 }

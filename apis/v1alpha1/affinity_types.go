@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import corev1 "k8s.io/api/core/v1"
+
+// Affinity is core's, with bounds.
+type Affinity struct {
+	// nodeAffinity says on which nodes the pods run.
+	//
+	// +optional
+	NodeAffinity *NodeAffinity `json:"nodeAffinity,omitempty"`
+
+	// podAffinity says near which pods the pods run.
+	//
+	// +optional
+	PodAffinity *PodAffinity `json:"podAffinity,omitempty"`
+
+	// podAntiAffinity says away from which pods the pods run.
+	//
+	// +optional
+	PodAntiAffinity *PodAntiAffinity `json:"podAntiAffinity,omitempty"`
+}
+
+// NodeAffinity says on which nodes the pods run.
+type NodeAffinity struct {
+	// requiredDuringSchedulingIgnoredDuringExecution is what a node must match.
+	//
+	// +optional
+	RequiredDuringSchedulingIgnoredDuringExecution *NodeSelector `json:"requiredDuringSchedulingIgnoredDuringExecution,omitempty"`
+
+	// preferredDuringSchedulingIgnoredDuringExecution are preferences, at most 4.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	PreferredDuringSchedulingIgnoredDuringExecution []PreferredSchedulingTerm `json:"preferredDuringSchedulingIgnoredDuringExecution,omitempty"`
+}
+
+// NodeSelector selects nodes.
+//
+// +structType=atomic
+type NodeSelector struct {
+	// nodeSelectorTerms are 1 to 4 terms; a node must match one.
+	//
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=4
+	NodeSelectorTerms []NodeSelectorTerm `json:"nodeSelectorTerms"`
+}
+
+// NodeSelectorTerm is a set of conditions on a node; all must hold. It has at most
+// 1024 characters. An empty one matches no node.
+//
+// +structType=atomic
+// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.map(e, size(e.key) + (has(e.values) ? e.values.map(v, size(v)).sum() : 0)).sum() <= 1024",message="keys and values must have at most 1024 characters together; shorten or remove some"
+type NodeSelectorTerm struct {
+	// matchExpressions are conditions on labels of the node, at most 8.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	MatchExpressions []NodeSelectorRequirement `json:"matchExpressions,omitempty"`
+
+	// matchFields are conditions on fields of the node, at most 2.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=2
+	MatchFields []NodeFieldRequirement `json:"matchFields,omitempty"`
+}
+
+// NodeSelectorRequirement is a condition on one label of a node.
+//
+// +kubebuilder:validation:XValidation:rule="self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : self.operator in ['Gt', 'Lt'] ? has(self.values) && size(self.values) == 1 && self.values[0].matches('^[0-9]{1,18}$') : !has(self.values) || size(self.values) == 0",message="In and NotIn need values; Gt and Lt need one value, a whole number; Exists and DoesNotExist take none"
+type NodeSelectorRequirement struct {
+	// key is the key of the label.
+	//
+	// +required
+	Key LabelKey `json:"key"`
+
+	// operator is In, NotIn, Exists, DoesNotExist, Gt or Lt.
+	//
+	// +required
+	// +kubebuilder:validation:Enum=In;NotIn;Exists;DoesNotExist;Gt;Lt
+	Operator corev1.NodeSelectorOperator `json:"operator"`
+
+	// values are the values for In and NotIn, at most 16, or the number for Gt and
+	// Lt.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Values []LabelValue `json:"values,omitempty"`
+}
+
+// NodeFieldRequirement is a condition on one field of a node.
+type NodeFieldRequirement struct {
+	// key is the field: metadata.name is the only one.
+	//
+	// +required
+	// +kubebuilder:validation:Enum=metadata.name
+	Key string `json:"key"`
+
+	// operator is In or NotIn.
+	//
+	// +required
+	// +kubebuilder:validation:Enum=In;NotIn
+	Operator corev1.NodeSelectorOperator `json:"operator"`
+
+	// values is one name of a node.
+	//
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1
+	Values []ObjectName `json:"values"`
+}
+
+// PreferredSchedulingTerm is a preference for nodes.
+type PreferredSchedulingTerm struct {
+	// weight is how much the preference counts: 1 to 100.
+	//
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	Weight int32 `json:"weight"`
+
+	// preference is what a node should match.
+	//
+	// +required
+	Preference NodeSelectorTerm `json:"preference"`
+}
+
+// PodAffinity says near which pods the pods run.
+type PodAffinity struct {
+	// requiredDuringSchedulingIgnoredDuringExecution are terms that must all hold, at
+	// most 4.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	RequiredDuringSchedulingIgnoredDuringExecution []PodAffinityTerm `json:"requiredDuringSchedulingIgnoredDuringExecution,omitempty"`
+
+	// preferredDuringSchedulingIgnoredDuringExecution are preferences, at most 4.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	PreferredDuringSchedulingIgnoredDuringExecution []WeightedPodAffinityTerm `json:"preferredDuringSchedulingIgnoredDuringExecution,omitempty"`
+}
+
+// PodAntiAffinity says away from which pods the pods run.
+type PodAntiAffinity struct {
+	// requiredDuringSchedulingIgnoredDuringExecution are terms that must all hold, at
+	// most 4.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	RequiredDuringSchedulingIgnoredDuringExecution []PodAffinityTerm `json:"requiredDuringSchedulingIgnoredDuringExecution,omitempty"`
+
+	// preferredDuringSchedulingIgnoredDuringExecution are preferences, at most 4.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	PreferredDuringSchedulingIgnoredDuringExecution []WeightedPodAffinityTerm `json:"preferredDuringSchedulingIgnoredDuringExecution,omitempty"`
+}
+
+// WeightedPodAffinityTerm is a preference for or against pods.
+type WeightedPodAffinityTerm struct {
+	// weight is how much the preference counts: 1 to 100.
+	//
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	Weight int32 `json:"weight"`
+
+	// podAffinityTerm is the preference.
+	//
+	// +required
+	PodAffinityTerm PodAffinityTerm `json:"podAffinityTerm"`
+}
+
+// PodAffinityTerm selects pods and the topology in which they count.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.labelSelector) || !has(self.matchLabelKeys) && !has(self.mismatchLabelKeys)",message="matchLabelKeys and mismatchLabelKeys need labelSelector"
+// +kubebuilder:validation:XValidation:rule="!has(self.matchLabelKeys) || !has(self.mismatchLabelKeys) || self.matchLabelKeys.all(key, !(key in self.mismatchLabelKeys))",message="a key must not be in both matchLabelKeys and mismatchLabelKeys"
+type PodAffinityTerm struct {
+	// labelSelector selects the pods; without it none are selected.
+	//
+	// +optional
+	LabelSelector *LabelSelector `json:"labelSelector,omitempty"`
+
+	// namespaces are the namespaces of the pods, at most 8. Without namespaces and
+	// namespaceSelector, it is the namespace of the Memcached.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Namespaces []NamespaceName `json:"namespaces,omitempty"`
+
+	// topologyKey is the label of the nodes whose value is the topology, such as
+	// kubernetes.io/hostname.
+	//
+	// +required
+	TopologyKey LabelKey `json:"topologyKey"`
+
+	// namespaceSelector selects the namespaces of the pods; {} selects all.
+	//
+	// +optional
+	NamespaceSelector *LabelSelector `json:"namespaceSelector,omitempty"`
+
+	// matchLabelKeys are labels that must have the same value as on the pod that is
+	// scheduled, at most 4.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	MatchLabelKeys []LabelKey `json:"matchLabelKeys,omitempty"`
+
+	// mismatchLabelKeys are labels that must have another value than on the pod that
+	// is scheduled, at most 4.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	MismatchLabelKeys []LabelKey `json:"mismatchLabelKeys,omitempty"`
+}
