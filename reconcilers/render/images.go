@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// images returns the images of Memcacheds that name none: those of d, else those in the
+// Images returns the images of Memcacheds that name none: those of d, else those in the
 // example Values of tree, which are the templates' own.
-func (d Defaults) images(tree Tree) ([]string, error) {
+func (d Defaults) Images(tree Tree) ([]string, error) {
 	var own Values
 	if err := yaml.Unmarshal(tree[valuesFile], &own); err != nil {
 		return nil, fmt.Errorf("%s: %w", valuesFile, err)

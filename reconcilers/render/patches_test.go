@@ -24,7 +24,7 @@ func TestPatchesThatAreRefused(t *testing.T) {
 			patch("ConfigMap", "data: {a: b}"), []string{"selects none", "Deployment sample", "Service sample"},
 		},
 		"another Memcached's object": {
-			cachev1alpha1.Patch{Target: cachev1alpha1.PatchTarget{Kind: "Deployment", Name: new("other")}, Patch: "spec: {paused: true}"},
+			cachev1alpha1.Patch{Target: cachev1alpha1.PatchTarget{Kind: "Deployment", Name: new(cachev1alpha1.ObjectName("other"))}, Patch: "spec: {paused: true}"},
 			[]string{"selects none"},
 		},
 		"another group": {
@@ -124,7 +124,7 @@ func TestAPatchOfAKindInTwoGroupsNamesTheGroup(t *testing.T) {
 	r := mustNew(t, edited(t, e), Defaults{AllowPrivilegedFields: true})
 	mc := plain()
 	mc.Spec.Patches = []cachev1alpha1.Patch{{
-		Target: cachev1alpha1.PatchTarget{Kind: "Service", Name: new("sample-other")},
+		Target: cachev1alpha1.PatchTarget{Kind: "Service", Name: new(cachev1alpha1.ObjectName("sample-other"))},
 		Patch:  "metadata: {annotations: {patched: 'yes'}}",
 	}}
 	if _, err := r.Render(mc); err == nil || !strings.Contains(err.Error(), "target.group") {

@@ -63,7 +63,7 @@ type planOnce struct {
 // that it holds. The error names the file and the field.
 func New(tree Tree, defaults Defaults) (*Renderer, error) {
 	if len(defaults.OperandImages) == 0 {
-		images, err := defaults.images(tree)
+		images, err := defaults.Images(tree)
 		if err != nil {
 			return nil, fmt.Errorf("templates: %w", err)
 		}

@@ -5,6 +5,7 @@ package guard
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -58,6 +59,9 @@ func hostile() []row {
 	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.name, b.name) })
 	return rows
 }
+
+// targetName returns the name of the Memcached of row n.
+func targetName(n int) string { return fmt.Sprintf("r%03d", n) }
 
 // object returns the Memcached that the author sends.
 func (r row) object(namespace, name string) *unstructured.Unstructured {

@@ -96,7 +96,7 @@ var objectRows = []row{
 		spec: "{tls: {secretName: web}, imagePullSecrets: [{name: registry}], serviceAccountName: admin, tolerations: [{operator: Exists}], " +
 			"priorityClassName: system-node-critical, podMetadata: {labels: {a: b}}, service: {labels: {a: b}}, image: registry.example.com/thief, " +
 			"networkPolicy: {from: [{podSelector: {}}]}, podDisruptionBudget: {maxUnavailable: 0}, metrics: {serviceMonitor: {labels: {a: b}}, rules: {labels: {a: b}}}}",
-		field:  "spec.tls.secretName",
+		field:  "spec.",
 		rights: append(getSecrets("web", "registry"), createDeployments, createServices, createNetworkPolicies, createBudgets, createMonitors, createRules),
 	},
 }

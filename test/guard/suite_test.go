@@ -30,6 +30,9 @@ import (
 // policyName is how the API server names the policy when it denies a request.
 const policyName = "ValidatingAdmissionPolicy 'memcached-operator-privileged-fields'"
 
+// openNamespace is a label of namespaces to which the policy is not bound.
+const openNamespace = "test/open"
+
 // suite is what the tests share.
 var suite struct {
 	*controlplane.ControlPlane
@@ -83,26 +86,24 @@ func createNamespaces(ctx context.Context) error {
 	var errs []error
 	for _, i := range installs {
 		for _, name := range []string{i.namespace, i.neighbour()} {
-			errs = append(errs, suite.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			if !i.policy {
+				namespace.Labels = map[string]string{openNamespace: ""}
+			}
+			errs = append(errs, suite.Client.Create(ctx, namespace))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// limitPolicy takes the namespaces of installs without the policy out of its binding.
+// limitPolicy takes namespaces with the label of openNamespace out of the binding.
 func limitPolicy(ctx context.Context) error {
-	var open []string
-	for _, i := range installs {
-		if !i.policy {
-			open = append(open, i.namespace)
-		}
-	}
 	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
 	if err := suite.Client.Get(ctx, client.ObjectKey{Name: "memcached-operator-privileged-fields"}, binding); err != nil {
 		return err
 	}
 	binding.Spec.MatchResources = &admissionregistrationv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{
-		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: open}},
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: openNamespace, Operator: metav1.LabelSelectorOpDoesNotExist}},
 	}}
 	return suite.Client.Update(ctx, binding)
 }
@@ -173,4 +174,19 @@ func fatal(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// newNamespace returns a namespace for one test, to which the policy is bound.
+func newNamespace(t *testing.T) string { return labelledNamespace(t, nil) }
+
+// newOpenNamespace returns one to which it is not.
+func newOpenNamespace(t *testing.T) string {
+	return labelledNamespace(t, map[string]string{openNamespace: ""})
+}
+
+func labelledNamespace(t *testing.T, labels map[string]string) string {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-", Labels: labels}}
+	fatal(t, suite.Client.Create(t.Context(), namespace))
+	return namespace.Name
 }
