@@ -27,7 +27,7 @@ func largest(secret, kinds string) string {
 	required := repeated(4, "{topologyKey: zone, labelSelector: "+selector+"}", "[", "]")
 	preferred := repeated(4, "{weight: 1, podAffinityTerm: {topologyKey: zone, labelSelector: "+selector+"}}", "[", "]")
 	terms := "{requiredDuringSchedulingIgnoredDuringExecution: " + required + ", preferredDuringSchedulingIgnoredDuringExecution: " + preferred + "}"
-	path := "registry.example.com" + strings.Repeat("/memcached", 45)
+	path := "registry.example.com" + strings.Repeat("/memcached", 41)
 	patches := make([]string, 8)
 	for i := range patches {
 		target := fmt.Sprintf("{kind: %s%d%s, group: %s.example.com}", kinds, i, strings.Repeat("x", 50), strings.Repeat(fmt.Sprintf("g%d.", i), 60)+"g")

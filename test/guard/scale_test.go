@@ -44,6 +44,9 @@ func TestPolicy_GuardsTheScaleSubresource(t *testing.T) {
 					return c.SubResource("scale").Patch(t.Context(), mc, client.RawPatch(types.MergePatchType, patch))
 				},
 			} {
+				if test.user == autoscaler && how == "patch" {
+					continue // it updates only
+				}
 				mc := memcached(newNamespace(t), "cache", test.spec)
 				fatal(t, suite.Client.Create(t.Context(), mc))
 				c, err := user(test.user)
