@@ -98,6 +98,7 @@ func newRenderer(o *options) (*render.Renderer, error) {
 		ExporterImage:         o.exporterImage,
 		ReloaderImage:         o.reloaderImage,
 		AllowPrivilegedFields: o.privilegedFields,
+		OperandImages:         o.operandImages,
 	})
 }
 

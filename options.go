@@ -19,6 +19,8 @@ import (
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/util/validation"
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/example/memcached-operator/reconcilers/guarded"
 )
 
 // The environment variables that name images, as OLM expects them to be called.
@@ -27,8 +29,9 @@ const (
 	exporterImageVariable  = "RELATED_IMAGE_MEMCACHED_EXPORTER"
 	reloaderImageVariable  = "RELATED_IMAGE_MEMCACHED_RELOADER"
 
-	// privilegedFieldsVariable serves OLM, whose users can set variables, not flags.
+	// These two serve OLM, whose users can set variables, not flags.
 	privilegedFieldsVariable = "ALLOW_PRIVILEGED_FIELDS"
+	operandImagesVariable    = "OPERAND_IMAGES"
 )
 
 // options are the operator's flags and environment, validated.
@@ -53,6 +56,7 @@ type options struct {
 	reloaderImage      string
 	privilegedFields   bool
 	memoryLimit        int64
+	operandImages      guarded.Images
 	version            bool
 	zap                ctrlzap.Options
 }
@@ -95,9 +99,14 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 	allow := getenv(privilegedFieldsVariable)
 	allowed, errAllow := strconv.ParseBool(cmp.Or(allow, "false"))
 	flags.BoolVar(&o.privilegedFields, "allow-privileged-fields", allowed,
-		"Take fields of Memcacheds by which their authors can do more than the plain templates do, such as patches and "+
-			"serviceAccountName. Set it together with the ValidatingAdmissionPolicy that asks what an author may do. "+
-			"Defaults to the environment variable "+privilegedFieldsVariable+".")
+		"Accept the fields of Memcacheds by which their authors can do more than by the plain templates, such as patches and "+
+			"serviceAccountName: docs/privileged-fields.md. Set it only where the ValidatingAdmissionPolicy is installed that asks "+
+			"what an author may do. Defaults to the environment variable "+privilegedFieldsVariable+".")
+	var images string
+	flags.StringVar(&images, "operand-images", getenv(operandImagesVariable),
+		"Images that Memcacheds may name without --allow-privileged-fields, separated by commas: repositories, of which any tag and digest is "+
+			"accepted, or all below a prefix, such as registry.example.com/cache/*. Defaults to the environment variable "+operandImagesVariable+
+			", else the repositories of the operator's own default images.")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.zap.BindFlags(flags)
 
@@ -110,6 +119,10 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 	}
 	if errAllow != nil {
 		return nil, fmt.Errorf("%s: %q is neither true nor false", privilegedFieldsVariable, allow)
+	}
+	var err error
+	if o.operandImages, err = guarded.ParseImages(images); err != nil {
+		return nil, fmt.Errorf("--operand-images: %w", err)
 	}
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q: the operator takes flags only", flags.Arg(0))

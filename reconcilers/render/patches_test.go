@@ -224,30 +224,3 @@ func TestPatches_BombCostsNothing(t *testing.T) {
 		t.Errorf("it took %d bytes", used)
 	}
 }
-
-func TestPrivilegedFieldsAreOffUnlessAllowed(t *testing.T) {
-	t.Parallel()
-	off := mustNew(t, shipped(t), Defaults{})
-	on := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
-	for field, set := range map[string]func(*cachev1alpha1.MemcachedSpec){
-		"spec.patches": func(s *cachev1alpha1.MemcachedSpec) {
-			s.Patches = []cachev1alpha1.Patch{patch("Deployment", "spec: {paused: true}")}
-		},
-		"spec.serviceAccountName": func(s *cachev1alpha1.MemcachedSpec) { s.ServiceAccountName = new(cachev1alpha1.ObjectName("cache")) },
-		"spec.imagePullSecrets": func(s *cachev1alpha1.MemcachedSpec) {
-			s.ImagePullSecrets = []cachev1alpha1.SecretReference{{Name: "registry"}}
-		},
-		"spec.tls": func(s *cachev1alpha1.MemcachedSpec) { s.TLS = &cachev1alpha1.TLS{SecretName: "tls"} },
-		"spec.auth": func(s *cachev1alpha1.MemcachedSpec) {
-			s.Auth = &cachev1alpha1.Auth{SecretName: "users", Key: new("auth")}
-		},
-	} {
-		mc := plain()
-		set(&mc.Spec)
-		var refused *PrivilegedFieldError
-		if _, err := off.Render(mc); !errors.As(err, &refused) || refused.Field != field || !strings.Contains(err.Error(), "--allow-privileged-fields") {
-			t.Errorf("%s: the error is %v", field, err)
-		}
-		mustRender(t, on, mc)
-	}
-}

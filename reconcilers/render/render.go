@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/guarded"
 )
 
 const (
@@ -57,6 +58,13 @@ type Renderer struct {
 // New checks tree, every component of it alone and all together, with the example
 // that it holds. The error names the file and the field.
 func New(tree Tree, defaults Defaults) (*Renderer, error) {
+	if len(defaults.OperandImages) == 0 {
+		images, err := defaults.Images(tree)
+		if err != nil {
+			return nil, fmt.Errorf("templates: %w", err)
+		}
+		defaults.OperandImages = guarded.Repositories(images...)
+	}
 	r := &Renderer{
 		parsed:   parsed{tree: tree},
 		defaults: defaults,
@@ -102,8 +110,10 @@ func (r *Renderer) Source(kind schema.GroupVersionKind) string {
 // apply them. An error speaks of the templates or of mc's spec: it stays until one
 // of the two changes.
 func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, error) {
-	if err := r.defaults.checkPrivileged(mc); err != nil {
-		return nil, err
+	if !r.defaults.AllowPrivilegedFields {
+		if err := guarded.Check(mc, r.defaults.OperandImages); err != nil {
+			return nil, err
+		}
 	}
 	in, err := r.input(mc)
 	if err != nil {

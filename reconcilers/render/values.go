@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/guarded"
 )
 
 const (
@@ -116,11 +117,13 @@ type Defaults struct {
 	// ReloaderImage is the image of the sidecar that tells memcached of changed
 	// files, from RELATED_IMAGE_MEMCACHED_RELOADER. It needs a shell.
 	ReloaderImage string
-	// AllowPrivilegedFields lets Memcacheds set fields by which they can do more than
-	// the plain templates: see PrivilegedFieldError.
+	// AllowPrivilegedFields lets Memcacheds set guarded fields: guarded.Fields.
 	AllowPrivilegedFields bool
 	// Log takes what an operator of templates should know. The zero value discards it.
 	Log logr.Logger
+	// OperandImages are the images that Memcacheds may name without it. They default to
+	// the repositories of the images above, else of those in the templates.
+	OperandImages guarded.Images
 }
 
 // valuesFor computes the Values of mc.

@@ -15,6 +15,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/guarded"
 	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
@@ -102,7 +103,7 @@ func renderFailed(o Observation) *verdict {
 		return nil
 	}
 	reason := cachev1alpha1.ReasonRenderFailed
-	if _, ok := errors.AsType[*render.PrivilegedFieldError](o.RenderErr); ok {
+	if _, ok := errors.AsType[*guarded.Error](o.RenderErr); ok {
 		reason = cachev1alpha1.ReasonPrivilegedField
 	} else if _, ok := errors.AsType[*render.LimitError](o.RenderErr); ok {
 		reason = cachev1alpha1.ReasonLimitExceeded

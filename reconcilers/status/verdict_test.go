@@ -14,7 +14,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
-	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/reconcilers/guarded"
 	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
@@ -93,9 +93,9 @@ var verdicts = map[string]row{
 	},
 	"a field that needs the right stalls with a reason of its own": {
 		func(o *Observation) {
-			o.RenderErr = fmt.Errorf("rendering: %w", &render.PrivilegedFieldError{Field: "spec.patches"})
+			o.RenderErr = fmt.Errorf("rendering: %w", &guarded.Error{Fields: guarded.Fields[:1]})
 		},
-		stalled, "PrivilegedField", "rendering: " + (&render.PrivilegedFieldError{Field: "spec.patches"}).Error(), true,
+		stalled, "PrivilegedField", "rendering: " + (&guarded.Error{Fields: guarded.Fields[:1]}).Error(), true,
 	},
 	"a paused Memcached is neither ready nor not": {
 		isToPause(true), paused, "Paused", pausedText, true,

@@ -103,9 +103,33 @@ files are another ConfigMap: that replaces its pods, and those of before keep wh
 {{- end -}}
 
 {{/*
-What becomes of privileged fields: Guarded, GuardedElsewhere or Refused. The policy is
-the cluster's, so an install with Roles only cannot bring it.
+Whether privileged fields are accepted: Guarded, GuardedElsewhere or Refused. The policy is
+cluster-scoped, so an install with Roles only cannot bring it.
 */}}
 {{- define "memcached-operator.privilegedFields" -}}
 {{- default (ternary "Refused" "Guarded" (not (empty .Values.watchNamespaces))) .Values.privilegedFields -}}
+{{- end -}}
+
+{{/*
+The images that every author may name, as a list in CEL: operandImages, else the repositories of
+relatedImages, as the operator has it. For an empty image the templates' own count, which
+are those of the policy as it is shipped.
+Takes (list $ SHIPPED).
+*/}}
+{{- define "memcached-operator.operandImages" -}}
+{{- $values := (index . 0).Values -}}
+{{- $images := $values.operandImages -}}
+{{- if not $images -}}
+{{- range list $values.relatedImages.memcached $values.relatedImages.memcachedExporter $values.relatedImages.memcachedReloader | compact -}}
+{{- $images = append $images (regexReplaceAll "(:[^:/]+)?(@.*)?$" . "") -}}
+{{- end -}}
+{{- end -}}
+{{- $list := printf "['%s']" ($images | uniq | join "', '") -}}
+{{- if or $values.operandImages (and $values.relatedImages.memcached $values.relatedImages.memcachedExporter) -}}
+{{- $list -}}
+{{- else if $images -}}
+{{- printf "%s + %s" (index . 1) $list -}}
+{{- else -}}
+{{- index . 1 -}}
+{{- end -}}
 {{- end -}}

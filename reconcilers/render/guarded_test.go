@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/guarded"
+)
+
+func TestRender_RefusesGuardedFieldsUnlessAllowed(t *testing.T) {
+	t.Parallel()
+	tree := shipped(t)
+	for name, test := range map[string]struct {
+		defaults Defaults
+		spec     cachev1alpha1.MemcachedSpec
+		refused  bool
+	}{
+		"renders no field at all":                       {spec: cachev1alpha1.MemcachedSpec{}},
+		"refuses a guarded field":                       {spec: cachev1alpha1.MemcachedSpec{ServiceAccountName: new(cachev1alpha1.ObjectName("cache"))}, refused: true},
+		"renders a guarded field where it is allowed":   {defaults: Defaults{AllowPrivilegedFields: true}, spec: cachev1alpha1.MemcachedSpec{ServiceAccountName: new(cachev1alpha1.ObjectName("cache"))}},
+		"renders another tag of the templates' image":   {spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1.6.38"))}},
+		"refuses another image than the templates'":     {spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("example.com/memcached:1.6.38"))}, refused: true},
+		"renders another tag of the environment's":      {defaults: Defaults{Image: "example.com/memcached:1"}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("example.com/memcached:2"))}},
+		"refuses the templates' beside the environment": {defaults: Defaults{Image: "example.com/memcached:1"}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1"))}, refused: true},
+		"renders another tag of the exporter's image":   {spec: cachev1alpha1.MemcachedSpec{Metrics: &cachev1alpha1.Metrics{Image: new(cachev1alpha1.Image("prom/memcached-exporter:v0.1.0"))}}},
+		"renders an image that a pattern allows": {
+			defaults: Defaults{OperandImages: guarded.Images{"example.com/cache/*"}}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("example.com/cache/memcached:2"))},
+		},
+		"refuses the templates' image that no pattern allows": {
+			defaults: Defaults{OperandImages: guarded.Images{"example.com/cache/*"}}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1"))}, refused: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mc := plain()
+			mc.Spec.Image, mc.Spec.Metrics, mc.Spec.ServiceAccountName = test.spec.Image, test.spec.Metrics, test.spec.ServiceAccountName
+			_, err := mustNew(t, tree, test.defaults).Render(mc)
+			if _, refused := errors.AsType[*guarded.Error](err); refused != test.refused || err != nil && !refused {
+				t.Errorf("the error is %v, want a refusal: %v", err, test.refused)
+			}
+		})
+	}
+}
+
+// Authors may name what the templates run anyway.
+func TestNew_AllowsTheImagesOfTheTemplates(t *testing.T) {
+	t.Parallel()
+	r := mustNew(t, shipped(t), Defaults{})
+	mc := plain()
+	mc.Spec.Metrics = &cachev1alpha1.Metrics{}
+	var images []string
+	for _, object := range mustRender(t, r, mc) {
+		containers, _ := lookup(object.Object, []any{"spec", "template", "spec", "containers"}).([]any)
+		for _, container := range containers {
+			images = append(images, container.(map[string]any)["image"].(string))
+		}
+	}
+	if want := guarded.Repositories(images...); !slices.Equal(r.defaults.OperandImages, want) {
+		t.Errorf("allowed are %q, the templates run %q", r.defaults.OperandImages, want)
+	}
+}
