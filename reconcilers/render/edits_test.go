@@ -109,7 +109,7 @@ func TestAComponentThatIsTurnedOnRenamesNothing(t *testing.T) {
 		"components/podMetadata.annotations/configmap.yaml":     configMap("early"),
 		"components/site/kustomization.yaml":                    component,
 		"components/site/configmap.yaml":                        configMap("late"),
-	}), Defaults{})
+	}), Defaults{AllowPrivilegedFields: true})
 	off, on := named("web"), named("web")
 	on.Spec.PodMetadata = &cachev1alpha1.PodMetadata{Annotations: map[string]cachev1alpha1.AnnotationValue{"a": "b"}}
 	find(t, mustRender(t, r, off), "ConfigMap", "web-late")

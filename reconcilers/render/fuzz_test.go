@@ -82,7 +82,7 @@ func FuzzRender(f *testing.F) {
 	trees := fuzzedTrees(f)
 	renderers := make([][2]*Renderer, len(trees))
 	for i, tree := range trees {
-		renderers[i] = [2]*Renderer{mustNew(f, tree, Defaults{}), mustNew(f, tree, Defaults{Image: "registry.example.com/memcached:1"})}
+		renderers[i] = [2]*Renderer{mustNew(f, tree, Defaults{AllowPrivilegedFields: true}), mustNew(f, tree, Defaults{Image: "registry.example.com/memcached:1", AllowPrivilegedFields: true})}
 	}
 	f.Fuzz(func(t *testing.T, name string, size, port int32, image, labelKey, label, annotationKey, annotation string, flags, tree byte) {
 		// What admission lets through: names and keys by the CRD's rules, and no JSON but UTF-8.

@@ -176,6 +176,7 @@ func TestGoldenPodTemplate(t *testing.T) {
 func TestDefaultImage(t *testing.T) {
 	t.Parallel()
 	image := func(defaults Defaults, file string) string {
+		defaults.AllowPrivilegedFields = true
 		objects := mustRender(t, mustNew(t, shipped(t), defaults), readMemcached(t, file))
 		containers, _, err := unstructured.NestedSlice(find(t, objects, "Deployment", "cache").Object, "spec", "template", "spec", "containers")
 		if err != nil {

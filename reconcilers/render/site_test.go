@@ -86,7 +86,7 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			r := mustNew(t, edited(t, test.edits), Defaults{})
+			r := mustNew(t, edited(t, test.edits), Defaults{AllowPrivilegedFields: true})
 			mc := plain()
 			mc.Spec.Image = test.spec.Image
 			mc.Spec.PodMetadata = test.spec.PodMetadata
