@@ -8,6 +8,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sort"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,7 +42,7 @@ func (c checker) patch(objects []*unstructured.Unstructured, patches []cachev1al
 			return &InvalidPatchError{i, err}
 		}
 	}
-	patched, err := c.patched(objects, parsed, false)
+	patched, err := applyPatches(objects, parsed)
 	if err != nil {
 		return err
 	}
@@ -49,12 +50,9 @@ func (c checker) patch(objects []*unstructured.Unstructured, patches []cachev1al
 		if object == objects[i] {
 			continue
 		}
+		// Only now, since it takes time for large objects.
 		if err := c.check(object); err != nil {
-			// Only now, since checking large objects takes time: after which patch was it?
-			if _, blamed := c.patched(objects, parsed, true); blamed != nil {
-				return blamed
-			}
-			return fmt.Errorf("spec.patches: %s %s: %w", object.GetKind(), object.GetName(), err)
+			return c.blame(objects, i, parsed)
 		}
 		mirrorServiceAccount(object.Object)
 		objects[i] = object
@@ -62,9 +60,22 @@ func (c checker) patch(objects []*unstructured.Unstructured, patches []cachev1al
 	return nil
 }
 
-// patched returns objects with patches applied to copies of those that they select.
-// With checkEach the schema is checked after each patch.
-func (c checker) patched(objects []*unstructured.Unstructured, patches []parsedPatch, checkEach bool) ([]*unstructured.Unstructured, error) {
+// blame finds the patch after which the object at place does not fit its schema any
+// more, given that it does not after all of them.
+func (c checker) blame(objects []*unstructured.Unstructured, place int, patches []parsedPatch) error {
+	check := func(i int) error {
+		patched, err := applyPatches(objects, patches[:i+1])
+		if err != nil {
+			return err
+		}
+		return c.check(patched[place])
+	}
+	i := sort.Search(len(patches)-1, func(i int) bool { return check(i) != nil })
+	return &InvalidPatchError{i, fmt.Errorf("%s %s: %w", objects[place].GetKind(), objects[place].GetName(), check(i))}
+}
+
+// applyPatches returns objects with patches applied to copies of those that they select.
+func applyPatches(objects []*unstructured.Unstructured, patches []parsedPatch) ([]*unstructured.Unstructured, error) {
 	result := slices.Clone(objects)
 	for i, patch := range patches {
 		selected, err := patch.selected(objects)
@@ -76,11 +87,7 @@ func (c checker) patched(objects []*unstructured.Unstructured, patches []parsedP
 			if result[place] == before {
 				result[place] = before.DeepCopy()
 			}
-			err := patch.apply(before.Object, result[place])
-			if err == nil && checkEach {
-				err = c.check(result[place])
-			}
-			if err != nil {
+			if err := patch.apply(before.Object, result[place]); err != nil {
 				return nil, &InvalidPatchError{i, fmt.Errorf("%s %s: %w", before.GetKind(), before.GetName(), err)}
 			}
 		}
