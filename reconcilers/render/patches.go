@@ -20,14 +20,14 @@ import (
 // the values that the patch holds.
 type InvalidPatchError struct {
 	Index int
-	err   error
+	Err   error
 }
 
 func (e *InvalidPatchError) Error() string {
-	return fmt.Sprintf("spec.patches[%d]: %v", e.Index, e.err)
+	return fmt.Sprintf("spec.patches[%d]: %v", e.Index, e.Err)
 }
 
-func (e *InvalidPatchError) Unwrap() error { return e.err }
+func (e *InvalidPatchError) Unwrap() error { return e.Err }
 
 // patch applies patches in order to objects, which are finished, and replaces those
 // that they change. An error is an InvalidPatchError.
@@ -52,7 +52,7 @@ func (c checker) patch(objects []*unstructured.Unstructured, patches []cachev1al
 		}
 		// Only now, since it takes time for large objects.
 		if err := c.check(object); err != nil {
-			return c.blame(objects, i, parsed)
+			return c.blame(objects, i, parsed, err)
 		}
 		mirrorServiceAccount(object.Object)
 		objects[i] = object
@@ -60,18 +60,20 @@ func (c checker) patch(objects []*unstructured.Unstructured, patches []cachev1al
 	return nil
 }
 
-// blame finds the patch after which the object at place does not fit its schema any
-// more, given that it does not after all of them.
-func (c checker) blame(objects []*unstructured.Unstructured, place int, patches []parsedPatch) error {
-	check := func(i int) error {
+// blame returns an error that names the patch after which the object at place does not
+// fit its schema any more; failed is what is wrong with it after all of them.
+func (c checker) blame(objects []*unstructured.Unstructured, place int, patches []parsedPatch, failed error) error {
+	index := sort.Search(len(patches)-1, func(i int) bool {
 		patched, err := applyPatches(objects, patches[:i+1])
-		if err != nil {
-			return err
+		if err == nil {
+			err = c.check(patched[place])
 		}
-		return c.check(patched[place])
-	}
-	i := sort.Search(len(patches)-1, func(i int) bool { return check(i) != nil })
-	return &InvalidPatchError{i, fmt.Errorf("%s %s: %w", objects[place].GetKind(), objects[place].GetName(), check(i))}
+		if err != nil {
+			failed = err
+		}
+		return err != nil
+	})
+	return &InvalidPatchError{index, fmt.Errorf("%s %s: %w", objects[place].GetKind(), objects[place].GetName(), failed)}
 }
 
 // applyPatches returns objects with patches applied to copies of those that they select.
