@@ -23,10 +23,10 @@ const (
 // LimitError says that a spec, or what it renders to, exceeds a limit. Trying again
 // does not help; the message says what to change.
 type LimitError struct {
-	message string
+	Message string
 }
 
-func (e *LimitError) Error() string { return e.message }
+func (e *LimitError) Error() string { return e.Message }
 
 // checkSpec returns a LimitError when spec, the plain form of a Memcached's spec,
 // exceeds the limit of the whole or a bound that the CRD sets on a field. Admission

@@ -82,10 +82,10 @@ func TestRender_RejectsWhatExceedsTheCRD(t *testing.T) {
 		"rejects a spec of more than 64 KiB": {
 			func(s *cachev1alpha1.MemcachedSpec) {
 				for range 8 {
-					s.Patches = append(s.Patches, patch("Deployment", "# "+strings.Repeat("ž", 5000)+"\nspec: {}"))
+					s.Patches = append(s.Patches, patch("Deployment", "# "+strings.Repeat("x", 8180)+"\nspec: {}"))
 				}
 			},
-			"spec has 80", // and so on
+			"spec has 65932 bytes as JSON, which is more than the maximum of 65536; shorten it",
 		},
 	} {
 		mc := plain()

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sort"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,14 +20,14 @@ import (
 // the values that the patch holds.
 type InvalidPatchError struct {
 	Index int
-	err   error
+	Err   error
 }
 
 func (e *InvalidPatchError) Error() string {
-	return fmt.Sprintf("spec.patches[%d]: %v", e.Index, e.err)
+	return fmt.Sprintf("spec.patches[%d]: %v", e.Index, e.Err)
 }
 
-func (e *InvalidPatchError) Unwrap() error { return e.err }
+func (e *InvalidPatchError) Unwrap() error { return e.Err }
 
 // patch applies patches in order to objects, which are finished, and replaces those
 // that they change. An error is an InvalidPatchError.
@@ -41,7 +42,7 @@ func (c checker) patch(objects []*unstructured.Unstructured, patches []cachev1al
 			return &InvalidPatchError{i, err}
 		}
 	}
-	patched, err := c.patched(objects, parsed, false)
+	patched, err := applyPatches(objects, parsed)
 	if err != nil {
 		return err
 	}
@@ -49,12 +50,9 @@ func (c checker) patch(objects []*unstructured.Unstructured, patches []cachev1al
 		if object == objects[i] {
 			continue
 		}
+		// Only now, since it takes time for large objects.
 		if err := c.check(object); err != nil {
-			// Only now, since checking large objects takes time: after which patch was it?
-			if _, blamed := c.patched(objects, parsed, true); blamed != nil {
-				return blamed
-			}
-			return fmt.Errorf("spec.patches: %s %s: %w", object.GetKind(), object.GetName(), err)
+			return c.blame(objects, i, parsed, err)
 		}
 		mirrorServiceAccount(object.Object)
 		objects[i] = object
@@ -62,9 +60,24 @@ func (c checker) patch(objects []*unstructured.Unstructured, patches []cachev1al
 	return nil
 }
 
-// patched returns objects with patches applied to copies of those that they select.
-// With checkEach the schema is checked after each patch.
-func (c checker) patched(objects []*unstructured.Unstructured, patches []parsedPatch, checkEach bool) ([]*unstructured.Unstructured, error) {
+// blame returns an error that names the patch after which the object at place does not
+// fit its schema any more; failed is what is wrong with it after all of them.
+func (c checker) blame(objects []*unstructured.Unstructured, place int, patches []parsedPatch, failed error) error {
+	index := sort.Search(len(patches)-1, func(i int) bool {
+		patched, err := applyPatches(objects, patches[:i+1])
+		if err == nil {
+			err = c.check(patched[place])
+		}
+		if err != nil {
+			failed = err
+		}
+		return err != nil
+	})
+	return &InvalidPatchError{index, fmt.Errorf("%s %s: %w", objects[place].GetKind(), objects[place].GetName(), failed)}
+}
+
+// applyPatches returns objects with patches applied to copies of those that they select.
+func applyPatches(objects []*unstructured.Unstructured, patches []parsedPatch) ([]*unstructured.Unstructured, error) {
 	result := slices.Clone(objects)
 	for i, patch := range patches {
 		selected, err := patch.selected(objects)
@@ -76,11 +89,7 @@ func (c checker) patched(objects []*unstructured.Unstructured, patches []parsedP
 			if result[place] == before {
 				result[place] = before.DeepCopy()
 			}
-			err := patch.apply(before.Object, result[place])
-			if err == nil && checkEach {
-				err = c.check(result[place])
-			}
-			if err != nil {
+			if err := patch.apply(before.Object, result[place]); err != nil {
 				return nil, &InvalidPatchError{i, fmt.Errorf("%s %s: %w", before.GetKind(), before.GetName(), err)}
 			}
 		}

@@ -3,6 +3,7 @@
 package sanitize
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -101,18 +102,50 @@ func withoutValue(cause metav1.StatusCause) string {
 	if !found {
 		return cause.Message
 	}
-	var value json.RawMessage
+	var value any
 	decoder := json.NewDecoder(strings.NewReader(rest))
 	end := 0
 	if quoted, err := strconv.QuotedPrefix(rest); err == nil {
 		end = len(quoted)
+		value, _ = strconv.Unquote(quoted)
 	} else if decoder.Decode(&value) == nil {
 		end = int(decoder.InputOffset())
 	}
 	if detail, found := strings.CutPrefix(rest[end:], ": "); found && end > 0 {
-		return kind + ": " + detail
+		return kind + ": " + omit(value, detail)
 	}
 	return kind
+}
+
+// omit takes the texts within value out of detail, which may quote them again. Short
+// ones are more likely words of the detail's own.
+func omit(value any, detail string) string {
+	texts := textsIn(value, nil)
+	slices.SortFunc(texts, func(a, b string) int {
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+	})
+	for _, text := range texts {
+		if len(text) >= 4 {
+			detail = strings.ReplaceAll(detail, text, ellipsis)
+		}
+	}
+	return detail
+}
+
+func textsIn(value any, texts []string) []string {
+	switch v := value.(type) {
+	case string:
+		texts = append(texts, v)
+	case map[string]any:
+		for _, item := range v {
+			texts = textsIn(item, texts)
+		}
+	case []any:
+		for _, item := range v {
+			texts = textsIn(item, texts)
+		}
+	}
+	return texts
 }
 
 // Schema returns what is wrong with an object by the schema of its kind, without the

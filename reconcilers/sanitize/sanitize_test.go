@@ -74,11 +74,15 @@ func TestMessage_OmitsValues(t *testing.T) {
 		err  error
 		want string
 	}{
-		"omits text":             {invalid(field.Invalid(path, "hunter2", "must be shorter")), prefix + "Invalid value: must be shorter"},
-		"omits text with colons": {invalid(field.Invalid(path, `a": hunter2: "b`, "must be: shorter")), prefix + "Invalid value: must be: shorter"},
-		"omits a map":            {invalid(field.Invalid(path, map[string]string{"password": "hunter2: x"}, "is wrong")), prefix + "Invalid value: is wrong"},
-		"omits a number":         {invalid(field.Invalid(path, 8675309, "is wrong")), prefix + "Invalid value: is wrong"},
-		"omits a value alone":    {invalid(field.Duplicate(path, "hunter2")), prefix + "Duplicate value"},
+		"omits text":                    {invalid(field.Invalid(path, "hunter2", "must be shorter")), prefix + "Invalid value: must be shorter"},
+		"omits text with colons":        {invalid(field.Invalid(path, `a": hunter2: "b`, "must be: shorter")), prefix + "Invalid value: must be: shorter"},
+		"omits a map":                   {invalid(field.Invalid(path, map[string]string{"password": "hunter2: x"}, "is wrong")), prefix + "Invalid value: is wrong"},
+		"omits a number":                {invalid(field.Invalid(path, 8675309, "is wrong")), prefix + "Invalid value: is wrong"},
+		"omits the value in the detail": {invalid(field.Invalid(path, "hunter2", `no field is called "hunter2"`)), prefix + `Invalid value: no field is called "…"`},
+		"omits part of it in the detail": {
+			invalid(field.Invalid(path, map[string]any{"a": []string{"hunter2"}}, "hunter2 is unknown")), prefix + "Invalid value: … is unknown",
+		},
+		"omits a value alone": {invalid(field.Duplicate(path, "hunter2")), prefix + "Duplicate value"},
 		"omits what is unsupported": {
 			invalid(field.NotSupported(path, "hunter2", []string{"a", "b"})), prefix + `Unsupported value: supported values: "a", "b"`,
 		},

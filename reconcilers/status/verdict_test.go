@@ -15,6 +15,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/guarded"
+	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
@@ -90,6 +91,21 @@ var verdicts = map[string]row{
 	},
 	"a template that gives no objects stalls": {
 		renderError("base/deployment.yaml: replicas: no such field"), stalled, "RenderFailed", "base/deployment.yaml: replicas: no such field", true,
+	},
+	"a patch that cannot be applied stalls with a reason of its own": {
+		func(o *Observation) {
+			o.RenderErr = &render.InvalidPatchError{Index: 2, Err: errors.New("line 1: a\tb")}
+		},
+		stalled, "InvalidPatch", `spec.patches[2]: line 1: a\tb`, true,
+	},
+	"a spec that is too large stalls with a reason of its own": {
+		func(o *Observation) { o.RenderErr = &render.LimitError{Message: "spec.size is 5000"} }, stalled, "LimitExceeded", "spec.size is 5000", true,
+	},
+	"a patch that is too large stalls with the same reason": {
+		func(o *Observation) {
+			o.RenderErr = &render.InvalidPatchError{Err: &render.LimitError{Message: "too long"}}
+		},
+		stalled, "LimitExceeded", "spec.patches[0]: too long", true,
 	},
 	"a field that needs the right stalls with a reason of its own": {
 		func(o *Observation) {
