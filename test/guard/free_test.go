@@ -5,7 +5,6 @@ package guard
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -203,14 +202,11 @@ func TestTheDearestMemcachedIsChecked(t *testing.T) {
 	t.Parallel()
 	spec := "tls: {secretName: web}\nauth: {secretName: users}\nimagePullSecrets: [{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}, {name: h}]\n" +
 		"podMetadata: {labels: {a: b}}\nservice: {labels: {a: b}}\nimage: memcached:1.6.44\npodDisruptionBudget: {maxUnavailable: 0}\n" +
-		"networkPolicy: {from: [" + strings.Repeat("{podSelector: {matchLabels: {role: web, tier: front}}}, ", 32) + "]}\npatches:\n"
-	patches := make([]string, 0, 16)
-	for i := range 16 {
-		kind := []string{"Deployment", "Service", "NetworkPolicy", "PodDisruptionBudget", "PrometheusRule", "ServiceMonitor"}[i%6]
-		if i >= 6 && i < 12 {
-			kind += ", group: example.com"
-		}
-		patches = append(patches, "- {target: {kind: "+kind+"}, patch: '"+strings.Repeat("x", 16000)+"'}")
+		"networkPolicy: {from: [" + strings.Repeat("{podSelector: {matchLabels: {role: web, tier: front}}}, ", 16) + "]}\npatches:\n"
+	patches := make([]string, 0, 8)
+	for i := range 8 { // With the 4 kinds of the spec, as many as can be asked about.
+		kind := fmt.Sprintf("Kind%c, group: example.com", 'a'+i)
+		patches = append(patches, "- {target: {kind: "+kind+"}, patch: '"+strings.Repeat("x", 4096)+"'}")
 	}
 	namespace := newNamespace(t)
 	most := spec + strings.Join(patches, "\n")
@@ -223,7 +219,7 @@ func TestTheDearestMemcachedIsChecked(t *testing.T) {
 	if err := c.Create(t.Context(), memcached(namespace, "other", most)); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "naming the Secret web") {
 		t.Errorf("the author is refused with %v", err)
 	}
-	more := spec + strings.Join(slices.Concat(patches[:15], []string{"- {target: {kind: Lease, group: example.com}, patch: '{}'}"}), "\n")
+	more := strings.Replace(most, "auth: {secretName: users}", "metrics: {rules: {labels: {a: b}}}", 1)
 	err = cluster.Client.Create(t.Context(), memcached(namespace, "another", more))
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "patches of so many kinds") {
 		t.Errorf("one kind more is refused with %v", err)

@@ -94,7 +94,6 @@ func TestTheSchemaRefuses(t *testing.T) {
 		"a service account of another namespace": {spec: "serviceAccountName: kube-system/admin", field: "spec.serviceAccountName"},
 		"a service account by a variable":        {spec: "serviceAccountName: $(ACCOUNT)", field: "spec.serviceAccountName"},
 		"a priority class by a variable":         {spec: "priorityClassName: $(CLASS)", field: "spec.priorityClassName"},
-		"a time by a variable":                   {spec: "idleTimeoutSeconds: $(TIME)", field: "spec.idleTimeoutSeconds"},
 		"pods that our own Service selects":      {spec: "podMetadata: {labels: {app: memcached}}", field: "spec.podMetadata.labels"},
 		"pods of another Memcached":              {spec: "podMetadata: {labels: {memcached_cr: other}}", field: "spec.podMetadata.labels"},
 		"pods of another ReplicaSet":             {spec: "podMetadata: {labels: {pod-template-hash: abc}}", field: "spec.podMetadata.labels"},

@@ -135,6 +135,7 @@ var onSecrets = map[string]attack{
 		spec:    "{imagePullSecrets: [{name: web}], image: registry.example.com/private}",
 		refused: "spec.image: setting it beside Secrets (here web)",
 		rights:  []string{"get secrets/web"},
+		not:     []string{"apply --server-side"}, // does not take the other one away
 	},
 	"the image edited beside as many Secrets as a Memcached can name": {
 		before: "{tls: {secretName: web}, auth: {secretName: users}, imagePullSecrets: [{name: a}, {name: b}, {name: c}, {name: d}, " +
