@@ -53,8 +53,10 @@ func replaced(tb testing.TB, file, passage, by string) string {
 	return strings.Replace(text, passage, by, 1)
 }
 
+// mustNew returns a renderer that accepts guarded fields.
 func mustNew(tb testing.TB, tree Tree, defaults Defaults) *Renderer {
 	tb.Helper()
+	defaults.AllowPrivilegedFields = true
 	r, err := New(tree, defaults)
 	if err != nil {
 		tb.Fatal(err)

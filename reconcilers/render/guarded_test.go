@@ -26,7 +26,7 @@ func TestRender_RefusesGuardedFieldsUnlessAllowed(t *testing.T) {
 		"refuses another image than the templates'":     {spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("example.com/memcached:1.6.38"))}, refused: true},
 		"renders another tag of the environment's":      {defaults: Defaults{Image: "example.com/memcached:1"}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("example.com/memcached:2"))}},
 		"refuses the templates' beside the environment": {defaults: Defaults{Image: "example.com/memcached:1"}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1"))}, refused: true},
-		"renders another tag of the exporter's image":   {spec: cachev1alpha1.MemcachedSpec{Metrics: &cachev1alpha1.Metrics{Image: new(cachev1alpha1.Image("prom/memcached-exporter:v0.1.0"))}}},
+		"renders another tag of the exporter's image":   {spec: cachev1alpha1.MemcachedSpec{Metrics: &cachev1alpha1.Metrics{Port: new(int32(9150)), Image: new(cachev1alpha1.Image("prom/memcached-exporter:v0.1.0"))}}},
 		"renders an image that a pattern allows": {
 			defaults: Defaults{OperandImages: guarded.Images{"example.com/cache/*"}}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("example.com/cache/memcached:2"))},
 		},
@@ -38,7 +38,11 @@ func TestRender_RefusesGuardedFieldsUnlessAllowed(t *testing.T) {
 			t.Parallel()
 			mc := plain()
 			mc.Spec.Image, mc.Spec.Metrics, mc.Spec.ServiceAccountName = test.spec.Image, test.spec.Metrics, test.spec.ServiceAccountName
-			_, err := mustNew(t, tree, test.defaults).Render(mc)
+			r, err := New(tree, test.defaults)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = r.Render(mc)
 			if _, refused := errors.AsType[*guarded.Error](err); refused != test.refused || err != nil && !refused {
 				t.Errorf("the error is %v, want a refusal: %v", err, test.refused)
 			}
@@ -51,7 +55,7 @@ func TestNew_AllowsTheImagesOfTheTemplates(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, shipped(t), Defaults{})
 	mc := plain()
-	mc.Spec.Metrics = &cachev1alpha1.Metrics{}
+	mc.Spec.Metrics = &cachev1alpha1.Metrics{Port: new(int32(9150))}
 	var images []string
 	for _, object := range mustRender(t, r, mc) {
 		containers, _ := lookup(object.Object, []any{"spec", "template", "spec", "containers"}).([]any)
