@@ -9,6 +9,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY *.go ./
 COPY apis/ apis/
+COPY config/crd/ config/crd/
 COPY manifests/ manifests/
 COPY reconcilers/ reconcilers/
 ARG TARGETOS

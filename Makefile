@@ -104,6 +104,7 @@ manifests: $(BIN)/controller-gen $(BIN)/crd-ref-docs $(BIN)/helm-docs $(BIN)/hel
 	go run ./hack/rbac
 	hack/chart.sh
 	crd-ref-docs --source-path=apis --config=hack/crd-ref-docs.yaml --renderer=markdown --output-path=docs/reference/memcached.md --log-level=ERROR
+	sed -i 's/\[\(map\[string\][A-Za-z]*\)\](#[^)]*)/\1/' docs/reference/memcached.md # links to no heading
 
 .PHONY: fmt
 fmt: $(BIN)/golangci-lint ## Format all Go code.

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/zapr"
@@ -65,6 +64,7 @@ func run(ctx context.Context, args []string) error {
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger.WithName("client-go"))
 	logger.Info("starting", "version", version)
+	setMemoryLimit(o.memoryLimit)
 	allowGarbage(whileChecking)
 	renderer, err := newRenderer(o)
 	if err != nil {
@@ -80,31 +80,6 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	return mgr.Start(ctx)
-}
-
-// How much garbage there may be, in percent of what is in use. Go's own figure is 100.
-const (
-	// Checking the templates makes much garbage and keeps little: collecting it at 50 took
-	// a third of the start (docs/decisions/0022).
-	whileChecking = 200
-	// The operator is asked to be small more than to be fast, and at rest there is little
-	// garbage.
-	whileRunning = 50
-)
-
-// allowGarbage sets how much garbage there may be, unless GOGC says it.
-func allowGarbage(percent int) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
-	}
-}
-
-// freeMemory gives back what the start took: checking the templates and reading the
-// server's schemas takes several times the memory of the work that follows, and would
-// be kept for as long as there is little to do.
-func freeMemory(context.Context) error {
-	debug.FreeOSMemory()
-	return nil
 }
 
 // newRenderer reads and checks the templates: the embedded ones, and those of

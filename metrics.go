@@ -14,7 +14,6 @@ import (
 	"os"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
@@ -45,7 +44,7 @@ func metricsOptions(o *options) (metricsserver.Options, error) {
 	if o.metricsClientCA != "" {
 		metrics.TLSOpts = append(metrics.TLSOpts, func(c *tls.Config) { requireClientCertificate(c, o.metricsClientCA) })
 	} else {
-		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+		metrics.FilterProvider = reviewed
 	}
 	return metrics, nil
 }

@@ -55,6 +55,7 @@ type options struct {
 	exporterImage      string
 	reloaderImage      string
 	privilegedFields   bool
+	memoryLimit        int64
 	operandImages      guarded.Images
 	version            bool
 	zap                ctrlzap.Options
@@ -122,8 +123,10 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 	o.memcachedImage = getenv(memcachedImageVariable)
 	o.exporterImage = getenv(exporterImageVariable)
 	o.reloaderImage = getenv(reloaderImageVariable)
+	var errMemory error
+	o.memoryLimit, errMemory = parseMemoryLimit(getenv)
 	inCluster := getenv("KUBERNETES_SERVICE_HOST") != ""
-	return o, cmp.Or(o.validate(), o.validateMetrics(), o.validateLeaderElection(inCluster), o.validateManifestsDir())
+	return o, cmp.Or(errMemory, o.validate(), o.validateMetrics(), o.validateLeaderElection(inCluster), o.validateManifestsDir())
 }
 
 // bindGuarded binds the flags that decide about guarded fields. The error is about their

@@ -24,7 +24,8 @@ const (
 	podOwnerLabel = "memcached_cr"
 )
 
-// CacheOptions are the manager's cache options: Memcacheds, memcached pods cut down to
+// CacheOptions are the manager's cache options: Memcacheds less what their authors alone
+// read, memcached pods cut down to
 // what the status needs, and of every other kind, also of one that comes to be watched
 // later, the objects that carry our label; in namespaces, or everywhere when there
 // are none.
@@ -39,7 +40,7 @@ func CacheOptions(namespaces []string) (cache.Options, error) {
 		DefaultLabelSelector:        labels.SelectorFromSet(labels.Set{render.ManagedByLabel: render.ManagedBy}),
 		DefaultTransform:            keepOurManagedFields,
 		ByObject: map[client.Object]cache.ByObject{
-			&cachev1alpha1.Memcached{}: {Label: labels.Everything(), Transform: cache.TransformStripManagedFields()},
+			&cachev1alpha1.Memcached{}: {Label: labels.Everything(), Transform: stripMemcached},
 			&corev1.Pod{}:              {Label: pods, Transform: slimPod},
 		},
 	}
@@ -57,6 +58,24 @@ func keepOurManagedFields(object any) (any, error) {
 		apply.KeepOurManagedFields(object)
 	}
 	return object, nil
+}
+
+// stripMemcached keeps the metadata that the operator reads. Annotations alone may take
+// 256 KiB, so an author could fill the operator's memory with them.
+func stripMemcached(object any) (any, error) {
+	mc, ok := object.(*cachev1alpha1.Memcached)
+	if !ok {
+		return object, nil
+	}
+	mc.ObjectMeta = metav1.ObjectMeta{
+		Name:              mc.Name,
+		Namespace:         mc.Namespace,
+		UID:               mc.UID,
+		ResourceVersion:   mc.ResourceVersion,
+		Generation:        mc.Generation,
+		DeletionTimestamp: mc.DeletionTimestamp,
+	}
+	return mc, nil
 }
 
 // slimPod keeps of a pod what the status speaks of: identity, labels, and what its

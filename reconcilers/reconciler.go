@@ -20,6 +20,7 @@ import (
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/reconcilers/sanitize"
 	"github.com/example/memcached-operator/reconcilers/status"
 )
 
@@ -57,7 +58,13 @@ type Reconciler struct {
 
 // Reconcile brings the cluster a step nearer to what the Memcached of req asks for,
 // and its status to what is.
+// The error, which controller-runtime logs, is sanitized.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	result, err := r.reconcile(ctx, req)
+	return result, sanitize.Error(err)
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	observed, err := r.observe(ctx, req)
 	if err != nil || observed == nil {
 		return ctrl.Result{}, err

@@ -19,14 +19,12 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	cachev1alpha1ac "github.com/example/memcached-operator/apis/v1alpha1/applyconfiguration/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
 // statusFieldManager owns the status of Memcacheds. Like apply.FieldManager, it must
 // never change.
 const statusFieldManager = apply.FieldManager + "-status"
-
-// maxNote is the longest note that the events API takes.
-const maxNote = 1024
 
 // writeStatus makes the status of mc next, by one server-side apply, unless it is
 // that already.
@@ -88,7 +86,7 @@ func (r *Reconciler) tell(ctx context.Context, observed *observation, next cache
 			done = append(done, string(result.Action)+" "+name)
 		}
 		if result.Survived != "" {
-			survived = append(survived, name+" ("+strings.Join(strings.Fields(result.Survived), " ")+")")
+			survived = append(survived, sanitize.Text(name+" ("+strings.Join(strings.Fields(result.Survived), " ")+")"))
 		}
 	}
 	for _, object := range observed.pruned {
@@ -121,8 +119,5 @@ func (r *Reconciler) tell(ctx context.Context, observed *observation, next cache
 }
 
 func (r *Reconciler) event(mc *cachev1alpha1.Memcached, kind, reason, action, note string) {
-	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote-len("…")], "") + "…"
-	}
-	r.events.Eventf(mc, nil, kind, reason, action, "%s", note)
+	r.events.Eventf(mc, nil, kind, reason, action, "%s", sanitize.Text(note))
 }

@@ -90,6 +90,8 @@ type setUp struct {
 	// guards lets the operator refuse guarded fields.
 	guards    bool
 	lookEvery time.Duration
+	// logger gets what the operator logs; by default nobody does.
+	logger logr.Logger
 }
 
 func (s setUp) start(t *testing.T, cfg *rest.Config, namespace string) *operator {
@@ -117,6 +119,7 @@ func (s setUp) start(t *testing.T, cfg *rest.Config, namespace string) *operator
 	cacheOptions, err := reconcilers.CacheOptions(namespaces)
 	fatal(t, err)
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Logger:     s.logger,
 		Scheme:     scheme,
 		Cache:      cacheOptions,
 		Client:     client.Options{Cache: &client.CacheOptions{Unstructured: true}},

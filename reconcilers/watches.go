@@ -28,6 +28,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/fairqueue"
 	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
 )
@@ -84,6 +85,7 @@ func (r *Reconciler) SetUp(ctx context.Context, mgr ctrl.Manager) error {
 			// Caches and queue are filled before the lease is held, so that a new leader
 			// serves at once.
 			EnableWarmup: new(true),
+			NewQueue:     r.newQueue,
 		}).
 		Build(r)
 	if err != nil {
@@ -104,6 +106,11 @@ func (r *Reconciler) SetUp(ctx context.Context, mgr ctrl.Manager) error {
 	// A second manager in one process (as in tests) counts for itself.
 	_ = metrics.Registry.Register(memcacheds{mgr.GetClient()})
 	return nil
+}
+
+// newQueue returns the controller's work queue, in which namespaces take turns.
+func (r *Reconciler) newQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	return fairqueue.New(name, limiter, r.concurrency)
 }
 
 // syncTimeout is how long a kind that is watched from some time on may take until its

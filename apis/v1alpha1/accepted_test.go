@@ -3,6 +3,7 @@
 package v1alpha1_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,15 +15,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/controlplane"
 )
 
-// accepted is a Memcached that the API server must take, and the spec that it stores
-// for it, as YAML.
+// accepted is a Memcached that the API server accepts, and the spec that it stores, as
+// YAML.
 type accepted struct {
 	name string // by default "a"
 	body string
-	want string
+	want string // by default any
 }
 
 func testAccepted(t *testing.T, table map[string]accepted) {
@@ -36,6 +38,10 @@ func testAccepted(t *testing.T, table map[string]accepted) {
 			}
 			object := memcached(t, namespace, test.name, test.body)
 			fatal(t, plane.Client.Create(t.Context(), object, client.DryRunAll, client.FieldValidation("Strict")))
+			mustDecode(t, object)
+			if test.want == "" {
+				return
+			}
 			var want any
 			fatal(t, yaml.Unmarshal([]byte(test.want), &want))
 			// Both as JSON has them: 3 is a float in one and an int in the other.
@@ -47,6 +53,17 @@ func testAccepted(t *testing.T, table map[string]accepted) {
 				t.Errorf("the stored spec is\n%s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// mustDecode decodes object as the operator does. One stored object that cannot be
+// decoded would end the operator's watch, for all tenants.
+func mustDecode(t *testing.T, object *unstructured.Unstructured) {
+	t.Helper()
+	stored, err := object.MarshalJSON()
+	fatal(t, err)
+	if err := json.Unmarshal(stored, &cachev1alpha1.Memcached{}); err != nil {
+		t.Errorf("the object is accepted, but cannot be decoded: %v", err)
 	}
 }
 

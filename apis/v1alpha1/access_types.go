@@ -11,17 +11,17 @@ type Service struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service labels",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Labels Labels `json:"labels,omitempty"`
 
-	// annotations are added to the Service, at most 16 and 8192 characters, of which
-	// each value may have 4096.
+	// annotations are added to the Service, at most 16 and 8192 characters, of
+	// which each value may have 4096.
 	//
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service annotations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Annotations Annotations `json:"annotations,omitempty"`
 
-	// clusterIPService true adds a second Service, <name>-clusterip, with an address
-	// of its own that spreads connections over the ready pods, for clients that take
-	// one address only: each connection sees the cache of one pod. The headless
-	// Service stays as it is. Defaults to false.
+	// clusterIPService true adds a second Service, <name>-clusterip, with an
+	// address of its own that spreads connections over the ready pods, for clients
+	// that take one address only: each connection sees the cache of one pod. The
+	// headless Service stays as it is. Defaults to false.
 	//
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Cluster IP Service",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
@@ -40,18 +40,18 @@ type NetworkPolicy struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Allowed peers",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	From []NetworkPolicyPeer `json:"from"`
 
-	// metricsFrom are the peers that may connect to the metrics port, at most 8,
+	// metricsFrom are the peers that may connect to the metrics port, at most 4,
 	// such as the pods of Prometheus. Defaults to none.
 	//
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:MaxItems=4
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Allowed peers of the metrics",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	MetricsFrom []NetworkPolicyPeer `json:"metricsFrom,omitempty"`
 }
 
-// NetworkPolicyPeer is core's, with bounds: pods, namespaces, pods of namespaces, or
-// a block of addresses.
+// NetworkPolicyPeer is core's, with bounds: pods, namespaces, pods of
+// namespaces, or a block of addresses.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.ipBlock) ? !has(self.podSelector) && !has(self.namespaceSelector) : has(self.podSelector) || has(self.namespaceSelector)",message="each peer must have a podSelector, a namespaceSelector or both, or an ipBlock alone"
 type NetworkPolicyPeer struct {

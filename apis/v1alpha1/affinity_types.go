@@ -5,6 +5,8 @@ package v1alpha1
 import corev1 "k8s.io/api/core/v1"
 
 // Affinity is core's, with bounds.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.podAffinity) && has(self.podAffinity.requiredDuringSchedulingIgnoredDuringExecution) ? size(self.podAffinity.requiredDuringSchedulingIgnoredDuringExecution) : 0) + (has(self.podAffinity) && has(self.podAffinity.preferredDuringSchedulingIgnoredDuringExecution) ? size(self.podAffinity.preferredDuringSchedulingIgnoredDuringExecution) : 0) + (has(self.podAntiAffinity) && has(self.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution) ? size(self.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution) : 0) + (has(self.podAntiAffinity) && has(self.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution) ? size(self.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution) : 0) <= 8",message="podAffinity and podAntiAffinity may have at most 8 terms together; remove some"
 type Affinity struct {
 	// nodeAffinity says on which nodes the pods run.
 	//
@@ -50,8 +52,8 @@ type NodeSelector struct {
 	NodeSelectorTerms []NodeSelectorTerm `json:"nodeSelectorTerms"`
 }
 
-// NodeSelectorTerm is a set of conditions on a node; all must hold. It has at most
-// 1024 characters. An empty one matches no node.
+// NodeSelectorTerm is a set of conditions on a node; all must hold. It has at
+// most 1024 characters. An empty one matches no node.
 //
 // +structType=atomic
 // +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.map(e, size(e.key) + (has(e.values) ? e.values.map(v, size(v)).sum() : 0)).sum() <= 1024",message="keys and values must have at most 1024 characters together; shorten or remove some"
@@ -135,8 +137,8 @@ type PreferredSchedulingTerm struct {
 
 // PodAffinity says near which pods the pods run.
 type PodAffinity struct {
-	// requiredDuringSchedulingIgnoredDuringExecution are terms that must all hold, at
-	// most 4.
+	// requiredDuringSchedulingIgnoredDuringExecution are terms that must all hold,
+	// at most 4.
 	//
 	// +optional
 	// +listType=atomic
@@ -153,8 +155,8 @@ type PodAffinity struct {
 
 // PodAntiAffinity says away from which pods the pods run.
 type PodAntiAffinity struct {
-	// requiredDuringSchedulingIgnoredDuringExecution are terms that must all hold, at
-	// most 4.
+	// requiredDuringSchedulingIgnoredDuringExecution are terms that must all hold,
+	// at most 4.
 	//
 	// +optional
 	// +listType=atomic
@@ -184,8 +186,11 @@ type WeightedPodAffinityTerm struct {
 	PodAffinityTerm PodAffinityTerm `json:"podAffinityTerm"`
 }
 
-// PodAffinityTerm selects pods and the topology in which they count.
+// PodAffinityTerm selects pods and the topology in which they count. Its
+// topologyKey, namespaces, matchLabelKeys and mismatchLabelKeys have at most
+// 512 characters.
 //
+// +kubebuilder:validation:XValidation:rule="size(self.topologyKey) + (has(self.namespaces) ? self.namespaces.map(n, size(n)).sum() : 0) + (has(self.matchLabelKeys) ? self.matchLabelKeys.map(k, size(k)).sum() : 0) + (has(self.mismatchLabelKeys) ? self.mismatchLabelKeys.map(k, size(k)).sum() : 0) <= 512",message="topologyKey, namespaces, matchLabelKeys and mismatchLabelKeys must have at most 512 characters together; shorten or remove some"
 // +kubebuilder:validation:XValidation:rule="has(self.labelSelector) || !has(self.matchLabelKeys) && !has(self.mismatchLabelKeys)",message="matchLabelKeys and mismatchLabelKeys need labelSelector"
 // +kubebuilder:validation:XValidation:rule="!has(self.matchLabelKeys) || !has(self.mismatchLabelKeys) || self.matchLabelKeys.all(key, !(key in self.mismatchLabelKeys))",message="a key must not be in both matchLabelKeys and mismatchLabelKeys"
 type PodAffinityTerm struct {
@@ -213,16 +218,16 @@ type PodAffinityTerm struct {
 	// +optional
 	NamespaceSelector *LabelSelector `json:"namespaceSelector,omitempty"`
 
-	// matchLabelKeys are labels that must have the same value as on the pod that is
-	// scheduled, at most 4.
+	// matchLabelKeys are labels that must have the same value as on the pod that
+	// is scheduled, at most 4.
 	//
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	MatchLabelKeys []LabelKey `json:"matchLabelKeys,omitempty"`
 
-	// mismatchLabelKeys are labels that must have another value than on the pod that
-	// is scheduled, at most 4.
+	// mismatchLabelKeys are labels that must have another value than on the pod
+	// that is scheduled, at most 4.
 	//
 	// +optional
 	// +listType=atomic

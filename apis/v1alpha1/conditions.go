@@ -33,6 +33,11 @@ const (
 	ReasonTooFewPodsReady = "TooFewPodsReady"
 	// ReasonRenderFailed says that the templates give no objects for this spec.
 	ReasonRenderFailed = "RenderFailed"
+	// ReasonInvalidPatch says that one of spec.patches cannot be applied.
+	ReasonInvalidPatch = "InvalidPatch"
+	// ReasonLimitExceeded says that the spec, a patch or a rendered object is larger
+	// than the operator takes. What runs goes on.
+	ReasonLimitExceeded = "LimitExceeded"
 	// ReasonPrivilegedField says that the spec has a field that the operator takes only
 	// with --allow-privileged-fields.
 	ReasonPrivilegedField = "PrivilegedField"

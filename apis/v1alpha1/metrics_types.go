@@ -13,8 +13,8 @@ type Metrics struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Metrics port",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Port *int32 `json:"port,omitempty"`
 
-	// image is the exporter's image, by tag or by digest, of at most 512 characters.
-	// Defaults to the image that the operator was started with
+	// image is the exporter's image, by tag or by digest, of at most 512
+	// characters. Defaults to the image that the operator was started with
 	// (RELATED_IMAGE_MEMCACHED_EXPORTER), else to the one in its templates.
 	//
 	// +optional

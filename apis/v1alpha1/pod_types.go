@@ -23,8 +23,8 @@ type SecretReference struct {
 // PodMetadata is the part of the pods' metadata that a user may add to.
 type PodMetadata struct {
 	// labels are added to the pods, at most 16 and 2048 characters. The operator's
-	// own labels (app, memcached_cr, pod-template-hash and app.kubernetes.io/…) are
-	// reserved, since selectors rely on them.
+	// own labels (app, memcached_cr, pod-template-hash and app.kubernetes.io/…)
+	// are reserved, since selectors rely on them.
 	//
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod labels",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
@@ -58,6 +58,9 @@ type PodDisruptionBudget struct {
 	// as a number, 0 to 1000, or a percentage of size, 0% to 100%. Defaults to 1.
 	//
 	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 1000 : string(self).matches('^(100|[1-9]?[0-9])%$')",message="maxUnavailable must be a number of pods from 0 to 1000, such as 1, or a percentage from 0% to 100%, such as 25%"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum unavailable",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`

@@ -13,9 +13,9 @@ import (
 
 const (
 	nameForm  = "metadata.name must begin with a letter and hold only lower-case letters, digits and '-'"
-	imageForm = "image must be [registry[:port]/]name[:tag][@digest] without spaces, such as memcached:1.6.45-alpine"
+	imageForm = "image must be a name with an optional registry, tag and digest and without spaces, such as memcached:1.6.45-alpine"
 	labelKey  = "each label key must be a qualified name, such as team or example.com/team"
-	labelForm = "each label value must have at most 63 characters: letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
+	labelForm = "a label value must have at most 63 characters: letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
 	reserved  = "labels app, memcached_cr, pod-template-hash and app.kubernetes.io/… belong to the operator; choose another key"
 )
 
@@ -77,21 +77,9 @@ func TestRefusesSpecs(t *testing.T) {
 			body: "spec: {size: 1.5}",
 			want: []string{"spec.size", "must be of type int32"},
 		},
-		"a size beyond 32 bits": {
-			body: "spec: {size: 2147483648}",
-			want: []string{"spec.size", "less than or equal to 2147483647"},
-		},
-		"port 0": {
-			body: "spec: {containerPort: 0}",
-			want: []string{"spec.containerPort: Invalid value: 0", "greater than or equal to 1024"},
-		},
 		"a privileged port": {
 			body: "spec: {containerPort: 80}",
 			want: []string{"spec.containerPort: Invalid value: 80", "greater than or equal to 1024"},
-		},
-		"a port beyond 16 bits": {
-			body: "spec: {containerPort: 70000}",
-			want: []string{"spec.containerPort: Invalid value: 70000", "less than or equal to 65535"},
 		},
 		"a misspelt field": {
 			body: "spec: {sizes: 3}",
@@ -142,10 +130,6 @@ func TestRefusesImages(t *testing.T) {
 		"a digest without its sum":         image("memcached@sha256"),
 		"a digest that is too short":       image("memcached@sha256:0123456789abcdef"),
 		"a digest that is not hexadecimal": image("memcached@sha256:" + strings.Repeat("xy", 32)),
-		"600 characters": {
-			body: "spec: {image: " + strings.Repeat("a", 600) + "}",
-			want: []string{"spec.image: Too long: may not be more than 512 bytes"},
-		},
 		"a number": {
 			body: "spec: {image: 1.6}",
 			want: []string{"spec.image", "must be of type string"},
@@ -175,22 +159,8 @@ func TestRefusesPodMetadata(t *testing.T) {
 		"a label key of 64 characters":           label(strings.Repeat("k", 64)+": x", labelKey),
 		"a label value with a space":             label("team: my team", labelForm),
 		"a label value that ends with a hyphen":  label("team: web-", labelForm),
-		"a label value of 64 characters":         label("team: "+strings.Repeat("v", 64), "spec.podMetadata.labels.team: Too long: may not be more than 63 bytes"),
 		"a label value that is a number":         label("team: 1", "must be of type string"),
-		"33 labels":                              label(entries(33), "Too many: 33: must have at most 32 items"),
 		"an annotation key with a space":         annotation(`"an owner": x`, annotationKey),
 		"an empty annotation key":                annotation(`"": x`, annotationKey),
-		"an annotation of 4097 characters": annotation("owner: "+strings.Repeat("v", 4097),
-			"spec.podMetadata.annotations.owner: Too long: may not be more than 4096 bytes"),
-		"33 annotations": annotation(entries(33), "Too many: 33: must have at most 32 items"),
 	})
-}
-
-// entries are the n entries of a map, in the form of YAML.
-func entries(n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "k%d: v, ", i)
-	}
-	return b.String()
 }

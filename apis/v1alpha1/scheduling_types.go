@@ -65,7 +65,8 @@ type TopologySpreadConstraint struct {
 	// +kubebuilder:validation:Enum=DoNotSchedule;ScheduleAnyway
 	WhenUnsatisfiable corev1.UnsatisfiableConstraintAction `json:"whenUnsatisfiable"`
 
-	// labelSelector selects the pods that are counted; without it none are counted.
+	// labelSelector selects the pods that are counted; without it none are
+	// counted.
 	//
 	// +optional
 	LabelSelector *LabelSelector `json:"labelSelector,omitempty"`
@@ -91,8 +92,8 @@ type TopologySpreadConstraint struct {
 	// +kubebuilder:validation:Enum=Honor;Ignore
 	NodeTaintsPolicy *corev1.NodeInclusionPolicy `json:"nodeTaintsPolicy,omitempty"`
 
-	// matchLabelKeys are labels that must have the same value as on the pod that is
-	// scheduled, at most 4.
+	// matchLabelKeys are labels that must have the same value as on the pod that
+	// is scheduled, at most 4.
 	//
 	// +optional
 	// +listType=atomic

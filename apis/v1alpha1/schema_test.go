@@ -25,25 +25,11 @@ const (
 	explainWidth = 76
 )
 
-var (
-	// ofKubernetes are the fields whose types are Kubernetes' own, with its words and
-	// without bounds within; what holds them is bounded.
-	ofKubernetes = []string{
-		"spec.affinity", "spec.tolerations[]", "spec.topologySpreadConstraints[]",
-		"spec.networkPolicy.from[]", "spec.networkPolicy.metricsFrom[]", "status.conditions[]",
-	}
-	// ofAForm are fields whose form says how long they can be.
-	ofAForm = []string{"idleTimeout", "priorityClassName", "serviceAccountName"}
-)
+// standardLengths are the lengths of Kubernetes' names, label keys and values, of CIDRs
+// and of quantities, which descriptions need not repeat.
+var standardLengths = []int64{253, 317, 63, 43, 24}
 
-// isOfKubernetes tells whether the field at path is within a type of Kubernetes.
-func isOfKubernetes(path string) bool {
-	return slices.ContainsFunc(ofKubernetes, func(holder string) bool {
-		return strings.HasPrefix(path, holder) && path != holder
-	})
-}
-
-// property is what the tests need to know of an OpenAPI schema.
+// property is the part of an OpenAPI schema that the tests need.
 type property struct {
 	Type                 string              `json:"type"`
 	Description          string              `json:"description"`
@@ -54,9 +40,13 @@ type property struct {
 	MaxItems             *int64              `json:"maxItems"`
 	MaxProperties        *int64              `json:"maxProperties"`
 	Enum                 []any               `json:"enum"`
+	Pattern              string              `json:"pattern"`
 	Properties           map[string]property `json:"properties"`
 	AdditionalProperties *property           `json:"additionalProperties"`
 	Items                *property           `json:"items"`
+	IntOrString          bool                `json:"x-kubernetes-int-or-string"`
+	PreserveUnknown      bool                `json:"x-kubernetes-preserve-unknown-fields"`
+	Rules                []map[string]any    `json:"x-kubernetes-validations"`
 }
 
 // walk visits p and everything below it.
@@ -73,16 +63,27 @@ func (p property) walk(path string, visit func(path string, p property)) {
 	}
 }
 
+// isBounded tells whether no value of p can be arbitrarily large. A type that it does
+// not know is not bounded.
 func (p property) isBounded() bool {
 	switch {
+	case p.IntOrString:
+		return p.MaxLength != nil && len(p.Rules) > 0
+	case p.Type == "" && p.PreserveUnknown:
+		return p.MaxLength != nil && p.Minimum != nil && p.Maximum != nil &&
+			p.MaxItems != nil && *p.MaxItems == 0 && p.MaxProperties != nil && *p.MaxProperties == 0
+	case p.PreserveUnknown:
+		return false
 	case p.Type == "string":
 		return p.MaxLength != nil || len(p.Enum) > 0
+	case p.Type == "integer", p.Type == "number":
+		return p.Minimum != nil && p.Maximum != nil
 	case p.Type == "array":
-		return p.MaxItems != nil
-	case p.AdditionalProperties != nil:
+		return p.Items != nil && p.MaxItems != nil
+	case p.Type == "object" && p.AdditionalProperties != nil:
 		return p.MaxProperties != nil
 	default:
-		return true
+		return p.Type == "object" && len(p.Properties) > 0 || p.Type == "boolean"
 	}
 }
 
@@ -110,16 +111,16 @@ func crdFile(t *testing.T) []byte {
 	return content
 }
 
-func TestEveryFieldIsDocumented(t *testing.T) {
+func TestSchema_DescribesEveryField(t *testing.T) {
 	t.Parallel()
 	spec, status := schema(t)
 	visit := func(path string, p property) {
+		if strings.HasPrefix(path, "status.conditions[]") {
+			return // The words are Kubernetes'.
+		}
 		// Entries of lists and maps are described by the list or map.
 		if !strings.HasSuffix(path, "]") && strings.TrimSpace(p.Description) == "" {
 			t.Errorf("%s has no description", path)
-		}
-		if isOfKubernetes(path) || slices.Contains(ofKubernetes, path) && strings.HasSuffix(path, "]") {
-			return // The words are Kubernetes'.
 		}
 		for line := range strings.Lines(p.Description) {
 			if utf8.RuneCountInString(strings.TrimSpace(line)) > explainWidth {
@@ -131,43 +132,71 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	status.walk("status", visit)
 }
 
-func TestEveryFieldOfTheSpecNamesItsDefaultAndItsBounds(t *testing.T) {
+func TestSchema_NamesDefaults(t *testing.T) {
 	t.Parallel()
 	spec, _ := schema(t)
 	for name, p := range spec.Properties {
-		words := strings.Join(strings.Fields(p.Description), " ")
-		if !strings.Contains(words, "Defaults to") {
+		if !strings.Contains(p.Description, "Defaults") {
 			t.Errorf("spec.%s: the description does not say what it defaults to", name)
 		}
-		named := []any{p.Default}
-		bounds := []*int64{p.Minimum, p.Maximum, p.MaxItems, p.MaxProperties}
-		if !slices.Contains(ofAForm, name) {
-			bounds = append(bounds, p.MaxLength)
-		}
-		for _, bound := range bounds {
-			if bound != nil {
-				named = append(named, *bound)
-			}
-		}
-		for _, value := range named {
-			if value != nil && !strings.Contains(words, fmt.Sprint(value)) {
-				t.Errorf("spec.%s: the description does not name %v", name, value)
-			}
-		}
 	}
-}
-
-func TestEveryFieldOfTheSpecIsBounded(t *testing.T) {
-	t.Parallel()
-	spec, _ := schema(t)
 	spec.walk("spec", func(path string, p property) {
-		if !p.isBounded() && !isOfKubernetes(path) {
-			t.Errorf("%s, of type %s, has no upper bound", path, p.Type)
+		if p.Default != nil && !strings.Contains(p.Description, fmt.Sprint(p.Default)) {
+			t.Errorf("%s: the description does not name the default %v", path, p.Default)
 		}
 	})
 }
 
-func TestTheDefinitionIsSmallEnoughForKubectlApply(t *testing.T) {
+func TestSchema_NamesBounds(t *testing.T) {
+	t.Parallel()
+	spec, _ := schema(t)
+	spec.walk("spec", func(path string, p property) {
+		if strings.HasSuffix(path, "]") {
+			return
+		}
+		bounds := []*int64{p.Minimum, p.Maximum}
+		if p.MaxLength != nil && !slices.Contains(standardLengths, *p.MaxLength) {
+			bounds = append(bounds, p.MaxLength)
+		}
+		if p.Type != "" {
+			bounds = append(bounds, p.MaxItems, p.MaxProperties)
+		}
+		for _, bound := range bounds {
+			if bound != nil && !strings.Contains(p.Description, fmt.Sprint(*bound)) && (*bound != 1 || p.Type != "array") {
+				t.Errorf("%s: the description does not name the bound %d:\n%s", path, *bound, p.Description)
+			}
+		}
+	})
+}
+
+func TestSchema_BoundsEveryField(t *testing.T) {
+	t.Parallel()
+	spec, _ := schema(t)
+	spec.walk("spec", func(path string, p property) {
+		if !p.isBounded() {
+			t.Errorf("%s, of type %q, has no lower or upper bound", path, p.Type)
+		}
+	})
+}
+
+// Messages of rules are written for users; those of patterns show a regular expression.
+// Only an amount of CPU has one: it has no type, so no rule can read it.
+func TestSchema_ShowsNoRegularExpressions(t *testing.T) {
+	t.Parallel()
+	spec, _ := schema(t)
+	spec.walk("spec", func(path string, p property) {
+		if p.Pattern != "" && !strings.HasSuffix(path, ".cpu") {
+			t.Errorf("%s: users would see the pattern %s; write a rule with a message", path, p.Pattern)
+		}
+		for _, rule := range p.Rules {
+			if message, _ := rule["message"].(string); message == "" || strings.ContainsAny(message, "^$*\\") {
+				t.Errorf("%s: the message %q is not plain text", path, message)
+			}
+		}
+	})
+}
+
+func TestSchema_FitsKubectlApply(t *testing.T) {
 	t.Parallel()
 	asJSON, err := yaml.YAMLToJSON(crdFile(t))
 	fatal(t, err)

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// MemcachedSpec is the desired state of a Memcached. Every field is optional; the text of
-// a field names its default.
+// MemcachedSpec is the desired state of a Memcached. Every field is optional;
+// the text of a field names its default.
 // +kubebuilder:validation:XValidation:rule="!has(self.maxItemSize) || [string(self.maxItemSize), string(has(self.memory) ? self.memory : '64Mi')].exists(q, !q.matches('^[0-9]+([.][0-9]+)?(m|[kMGTP]|[KMGTP]i)?$')) || quantity(string(self.maxItemSize)).asApproximateFloat() * 2.0 <= quantity(string(has(self.memory) ? self.memory : '64Mi')).asApproximateFloat()",fieldPath=".maxItemSize",message="maxItemSize may be at most half of memory (64Mi unless set)"
 // +kubebuilder:validation:XValidation:rule="!has(self.resources) || !has(self.resources.limits) || !has(self.resources.limits.memory) || [string(self.resources.limits.memory), string(has(self.memory) ? self.memory : '64Mi')].exists(q, !q.matches('^[0-9]+([.][0-9]+)?(m|[kMGTP]|[KMGTP]i)?$')) || quantity(string(self.resources.limits.memory)).asApproximateFloat() * 10.0 >= quantity(string(has(self.memory) ? self.memory : '64Mi')).asApproximateFloat() * 11.0",fieldPath=".resources",message="the memory limit must be at least 1.1 times memory (64Mi unless set): memcached needs room beside the cache, and the kernel would end it when the cache is full"
 // +kubebuilder:validation:XValidation:rule="!has(self.preStop) || self.preStop.sleepSeconds < (has(self.terminationGracePeriodSeconds) ? self.terminationGracePeriodSeconds : 30)",fieldPath=".preStop",message="preStop.sleepSeconds must be less than terminationGracePeriodSeconds (30 unless set)"
@@ -101,8 +101,8 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Largest item",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	MaxItemSize *resource.Quantity `json:"maxItemSize,omitempty"`
 
-	// idleTimeoutSeconds is after how many seconds a connection without requests is
-	// closed: 1 to 31536000. Defaults to never.
+	// idleTimeoutSeconds is after how many seconds a connection without requests
+	// is closed: 1 to 31536000. Defaults to never.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=1
@@ -163,8 +163,8 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *Resources `json:"resources,omitempty"`
 
-	// nodeSelector are the labels that a node must have to run the pods, at most 16
-	// and 2048 characters. Defaults to none.
+	// nodeSelector are the labels that a node must have to run the pods, at most
+	// 16 and 2048 characters. Defaults to none.
 	//
 	// +optional
 	// +mapType=atomic
@@ -183,9 +183,10 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Tolerations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Tolerations []Toleration `json:"tolerations,omitempty"`
 
-	// affinity says which nodes and neighbours the pods want or avoid. It
-	// replaces the default as a whole. Defaults to a preference for zones where
-	// no pod of this Memcached is yet.
+	// affinity says which nodes and neighbours the pods want or avoid, with at
+	// most 8 terms of podAffinity and podAntiAffinity together. It replaces the
+	// default as a whole. Defaults to a preference for zones where no pod of this
+	// Memcached is yet.
 	//
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Affinity",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
@@ -299,10 +300,10 @@ type MemcachedSpec struct {
 
 	// patches are kustomize patches on the objects of this Memcached, applied in
 	// order after everything else, at most 8 and 32768 characters: for what has no
-	// field, such as sidecars, volumes and init containers. They cannot change kinds,
-	// names, namespaces, owners, selectors or the operator's labels, nor add or
-	// remove objects. Whoever sets them needs the right to create Deployments and
-	// the patched kinds. Defaults to none.
+	// field, such as sidecars, volumes and init containers. They cannot change
+	// kinds, names, namespaces, owners, selectors or the operator's labels, nor
+	// add or remove objects. Whoever sets them needs the right to create
+	// Deployments and the patched kinds. Defaults to none.
 	//
 	// +optional
 	// +listType=atomic

@@ -4,8 +4,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// MemcachedStatus is what the operator last observed. It is written only when it
-// changes.
+// MemcachedStatus is what the operator last observed. It is written only when
+// it changes.
 type MemcachedStatus struct {
 	// nodes are the names of the memcached pods, sorted; pods that are being
 	// deleted are left out.

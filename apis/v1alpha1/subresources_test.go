@@ -146,7 +146,7 @@ func TestKubectlExplainListsTheFields(t *testing.T) {
 		return err == nil && strings.Contains(output, "size"), nil
 	}, "kubectl explain should know the fields")
 	head, fields, _ := strings.Cut(output, "FIELDS:\n")
-	if !strings.Contains(head, "spec is what is asked for.") {
+	if !strings.Contains(head, "spec is the desired state.") {
 		t.Errorf("kubectl explain does not say what the spec is:\n%s", head)
 	}
 	var listed, known []string
@@ -168,14 +168,20 @@ func TestKubectlExplainListsTheFields(t *testing.T) {
     image	<string>
     port	<integer>
     resources	<Object>
-      limits	<map[string]Object>
-      requests	<map[string]Object>
+      limits	<Object>
+        cpu	<Object>
+        ephemeral-storage	<Object>
+        memory	<Object>
+      requests	<Object>
+        cpu	<Object>
+        ephemeral-storage	<Object>
+        memory	<Object>
     rules	<Object>
       connectionsPercent	<integer>
       labels	<map[string]string>
       memoryPercent	<integer>
     serviceMonitor	<Object>
-      interval	<string>
+      intervalSeconds	<integer>
       labels	<map[string]string>
 `, `
   tls	<Object>

@@ -37,8 +37,8 @@ type LabelValue string
 // +kubebuilder:validation:MaxLength=4096
 type AnnotationValue string
 
-// Labels are labels to add to an object: at most 16, of at most 2048 characters
-// together. The operator's own are reserved.
+// Labels are labels to add to an object: at most 16, of at most 2048
+// characters together. The operator's own are reserved.
 //
 // +kubebuilder:validation:MaxProperties=16
 // +kubebuilder:validation:XValidation:rule="self.all(key, key != 'app' && key != 'memcached_cr' && !key.startsWith('app.kubernetes.io/') && key != 'pod-template-hash')",message="labels app, memcached_cr, pod-template-hash and app.kubernetes.io/… belong to the operator; choose another key"

@@ -9,6 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
 // ForeignError says that an object of a needed name belongs to somebody else.
@@ -33,7 +35,7 @@ type SchemaError struct {
 }
 
 func (e *SchemaError) Error() string {
-	return fmt.Sprintf("%s %s does not fit its schema: %v", e.Kind, e.Name, e.Err)
+	return fmt.Sprintf("%s %s does not fit its schema: %v", e.Kind, e.Name, sanitize.Schema(e.Err))
 }
 
 func (e *SchemaError) Unwrap() error { return e.Err }

@@ -21,14 +21,14 @@ import (
 	"github.com/example/memcached-operator/manifests"
 )
 
-// check tries the templates with the example that they hold, and returns the kinds
+// check validates the templates with the example that they hold, and returns the kinds
 // that come out.
 func (r *Renderer) check() ([]schema.GroupVersionKind, error) {
 	if !r.tree.hasDir(baseDir) {
 		return nil, fmt.Errorf("%s: there is no such directory", baseDir)
 	}
-	mc, in, err := r.example()
-	if err != nil {
+	var err error
+	if r.example, err = r.tree.example(); err != nil {
 		return nil, err
 	}
 	if r.parsed, err = parse(r.tree); err != nil {
@@ -40,18 +40,24 @@ func (r *Renderer) check() ([]schema.GroupVersionKind, error) {
 	if r.kustomizations[baseDir] == nil {
 		return nil, fmt.Errorf("%s/%s: there is no such file", baseDir, kustomizationFile)
 	}
+	if r.files, r.sources, err = r.tree.files(r.kustomizations); err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(slices.Collect(maps.Values(r.files)), isObjectOfBase) {
+		return nil, fmt.Errorf("%s/%s: no object comes out of it; list the files under resources", baseDir, kustomizationFile)
+	}
 	all := r.tree.components()
 	for _, name := range all {
-		if !slices.Contains(in.active(all), name) {
+		if !slices.Contains(r.example.active(all), name) {
 			return nil, fmt.Errorf("%s/%s: nothing turns this component on: neither spec.%s in %s nor %s in %s is set",
 				componentsDir, name, name, memcachedFile, name, valuesFile)
 		}
 	}
-	kinds, err := r.trySets(all, mc, in)
-	if err != nil {
+	if err := cmp.Or(r.checkReplacements(), r.tree.checkTargets(r.kustomizations)); err != nil {
 		return nil, err
 	}
-	if err := r.tree.checkTargets(r.kustomizations); err != nil {
+	kinds, err := r.validateSets(all)
+	if err != nil {
 		return nil, err
 	}
 	return slices.SortedFunc(maps.Keys(kinds), func(a, b schema.GroupVersionKind) int {
@@ -59,59 +65,65 @@ func (r *Renderer) check() ([]schema.GroupVersionKind, error) {
 	}), nil
 }
 
-// trySets tries the base alone, with each of the components called all that is not as
-// it was shipped, and with all of them. It notes what comes out of them together: the
-// kinds, which of them are optional, and the main objects.
-func (r *Renderer) trySets(all []string, mc *cachev1alpha1.Memcached, in input) (map[schema.GroupVersionKind]bool, error) {
-	sets := [][]string{nil}
-	shipped, err := LoadTree(manifests.FS)
+func isObjectOfBase(file string) bool {
+	return strings.HasPrefix(file, baseDir+"/") && file != memcachedFile && file != valuesFile
+}
+
+// validateSets validates the components of an empty Memcached, these with each of the
+// components called all that is not as it was shipped, and all of them. It returns the
+// kinds that come out of them together, and notes which of them are optional.
+func (r *Renderer) validateSets(all []string) (map[schema.GroupVersionKind]bool, error) {
+	sets, err := r.setsToValidate(all)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range all {
-		// Tests have tried those that are shipped; it takes time that a start has not got.
-		if !r.tree.sameIn(componentsDir+"/"+name, shipped) {
-			sets = append(sets, withParents(name, all))
-		}
-	}
-	sets = append(sets, all)
 	kinds := map[schema.GroupVersionKind]bool{}
 	r.optional = map[schema.GroupVersionKind]bool{}
-	var tried []*plan
-	for _, components := range sets {
-		p, err := r.try(components, mc, in)
+	for i, components := range sets {
+		objects, err := r.validate(components, i == 0)
 		if err != nil {
 			return nil, err
 		}
-		if len(p.templates) == 0 {
-			return nil, fmt.Errorf("%s/%s: no object comes out of it; list the files under resources", baseDir, kustomizationFile)
-		}
-		for _, object := range p.naming.objects {
-			kind := schema.FromAPIVersionAndKind(object.apiVersion, object.kind)
+		for _, kind := range objects {
 			if !kinds[kind] {
-				r.optional[kind] = len(components) > 0 && !clientgoscheme.Scheme.Recognizes(kind)
+				r.optional[kind] = i > 0 && !clientgoscheme.Scheme.Recognizes(kind)
 			}
 			kinds[kind] = true
 		}
-		tried = append(tried, p)
-	}
-	// The last set has every component on. It decides, but for what one component
-	// takes away.
-	r.mains.add(tried[len(tried)-1].templates)
-	for _, p := range tried {
-		r.mains.add(p.templates)
 	}
 	return kinds, nil
 }
 
-// example is the Memcached and the Values that the tree holds to be tried with.
-func (r *Renderer) example() (*cachev1alpha1.Memcached, input, error) {
+func (r *Renderer) setsToValidate(all []string) ([][]string, error) {
+	shipped, err := LoadTree(manifests.FS)
+	if err != nil {
+		return nil, err
+	}
+	empty, err := r.input(&cachev1alpha1.Memcached{})
+	if err != nil {
+		return nil, err
+	}
+	least := empty.active(all)
+	sets := [][]string{least}
+	for _, name := range all {
+		// Tests have validated those that are shipped; a start has not got the time.
+		if !r.tree.sameIn(componentsDir+"/"+name, shipped) {
+			set := slices.Concat(least, withParents(name, all))
+			slices.Sort(set)
+			sets = append(sets, slices.Compact(set))
+		}
+	}
+	return append(sets, all), nil
+}
+
+// example returns the Memcached and the Values that the tree holds to be built with.
+func (t Tree) example() (input, error) {
 	mc := &cachev1alpha1.Memcached{}
-	if err := decodeStrict(r.tree[memcachedFile], mc); err != nil {
-		return nil, input{}, fmt.Errorf("%s: %w", memcachedFile, err)
+	if err := decodeStrict(t[memcachedFile], mc); err != nil {
+		return input{}, fmt.Errorf("%s: %w", memcachedFile, err)
 	}
 	if mc.Name == "" {
-		return nil, input{}, fmt.Errorf("%s: the example Memcached is missing or has no metadata.name", memcachedFile)
+		return input{}, fmt.Errorf("%s: the example Memcached is missing or has no metadata.name", memcachedFile)
 	}
 	var values struct {
 		APIVersion string         `json:"apiVersion"`
@@ -119,57 +131,54 @@ func (r *Renderer) example() (*cachev1alpha1.Memcached, input, error) {
 		Metadata   map[string]any `json:"metadata"`
 		Values     `json:",inline"`
 	}
-	if err := decodeStrict(r.tree[valuesFile], &values); err != nil {
-		return nil, input{}, fmt.Errorf("%s: %w", valuesFile, err)
+	if err := decodeStrict(t[valuesFile], &values); err != nil {
+		return input{}, fmt.Errorf("%s: %w", valuesFile, err)
 	}
-	in, err := newInput(mc, values.Values)
-	return mc, in, err
+	return newInput(mc, values.Values)
 }
 
-// try renders the example with components and checks what comes out. That is enough
-// for one component; where something is wrong, and for the base and for all of them
-// together, it also checks what stands in the templates before anything is filled in,
-// so that the error can name the file. What no whole build has confirmed is good
-// enough when it is in order.
-func (r *Renderer) try(components []string, mc *cachev1alpha1.Memcached, in input) (*plan, error) {
-	p, err := compile(r.parsed, components, in, nil)
+// validate builds the example with components, checks what comes out and returns the
+// kinds of it. Where something is wrong, a second build lets kustomize say which file it
+// comes from. verify also verifies the placeholders, as the first render of every set
+// does.
+func (r *Renderer) validate(components []string, verify bool) ([]schema.GroupVersionKind, error) {
+	example := r.example.without(r.off(components))
+	p, err := compile(r.parsed, components, example)
+	if err == nil && verify {
+		err = p.verify(example)
+	}
 	if err != nil {
 		return nil, describe(components, err)
 	}
-	wrong := r.tryPlan(p, mc, in)
-	if wrong != nil || len(components) == 0 || len(components) == len(r.tree.components()) {
-		if err := r.checkSources(p, in); err != nil {
-			return nil, describe(components, err)
-		}
+	if err := cmp.Or(r.validateObjects(p, example), r.validateNames(p, example)); err != nil {
+		return nil, describe(components, err)
 	}
-	if wrong != nil || len(components) == 0 {
-		if err := p.prove(in); err != nil {
-			return nil, describe(components, err)
-		}
-		wrong = r.tryPlan(p, mc, in)
+	r.parts.add(p.placeholders)
+	var kinds []schema.GroupVersionKind
+	for _, object := range p.naming.objects {
+		kinds = append(kinds, schema.FromAPIVersionAndKind(object.apiVersion, object.kind))
 	}
-	if wrong != nil {
-		return nil, describe(components, wrong)
-	}
-	return p, nil
+	return kinds, nil
 }
 
-// tryPlan fills in and finishes p, and checks the objects.
-func (r *Renderer) tryPlan(p *plan, mc *cachev1alpha1.Memcached, in input) error {
-	raw, err := p.objects(in)
-	if err != nil {
-		return err
-	}
-	objects, err := p.finish(raw, mc)
+func (r *Renderer) validateObjects(p *prebuilt, example input) error {
+	objects, err := p.objects(example)
 	if err != nil {
 		return err
 	}
 	for _, object := range objects {
-		if err := r.checker.check(object); err != nil {
-			return fmt.Errorf("%s %s, filled in from %s: %w", object.GetKind(), object.GetName(), memcachedFile, err)
+		u := &unstructured.Unstructured{Object: object}
+		if err := r.checker.checkTemplate(u); err != nil {
+			err = fmt.Errorf("%s %s, filled in from %s: %w", u.GetKind(), u.GetName(), memcachedFile, err)
+			return cmp.Or(r.checkOrigins(p, example), err)
 		}
 	}
 	return nil
+}
+
+// off returns the components that are not among components.
+func (r *Renderer) off(components []string) []string {
+	return slices.DeleteFunc(r.tree.components(), func(name string) bool { return slices.Contains(components, name) })
 }
 
 // withParents is the component called name and those among all whose names its own
@@ -191,22 +200,22 @@ func describe(components []string, err error) error {
 	return fmt.Errorf("with component %s: %w", strings.Join(components, ", "), err)
 }
 
-// checkSources checks the templates before anything is filled in, with kustomize
-// saying which file each came from.
-func (r *Renderer) checkSources(p *plan, in input) error {
-	built, err := p.buildHeld(in, "buildMetadata: [originAnnotations, transformerAnnotations]\n")
+// checkOrigins checks the objects of a full build, with kustomize saying which file each
+// came from.
+func (r *Renderer) checkOrigins(p *prebuilt, example input) error {
+	tree := maps.Clone(p.tree)
+	if err := example.place(tree); err != nil {
+		return err
+	}
+	built, err := build(tree, p.root+"buildMetadata: [originAnnotations, transformerAnnotations]\n")
 	if err != nil {
 		return err
 	}
 	for _, resource := range built.Resources() {
-		if isInput(&resource.RNode) {
-			continue
-		}
-		source, changes, err := cutOrigin(resource)
+		file, err := cutOrigin(resource)
 		if err != nil {
 			return err
 		}
-		file := source + changes
 		objects, err := toObjects([]*kyaml.RNode{&resource.RNode})
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
@@ -215,31 +224,28 @@ func (r *Renderer) checkSources(p *plan, in input) error {
 		if err := r.checker.checkTemplate(object); err != nil {
 			return fmt.Errorf("%s: %s %s: %w", file, object.GetKind(), object.GetName(), err)
 		}
-		if kind := object.GroupVersionKind(); r.sources[kind] == "" {
-			r.sources[kind] = source
-		}
 	}
 	return nil
 }
 
-// cutOrigin takes kustomize's notes off a resource and tells the file it came from
-// and, in words, the kustomizations that may have changed it.
-func cutOrigin(r *resource.Resource) (source, changes string, err error) {
-	source = "?"
+// cutOrigin takes kustomize's annotations off a resource and returns the file it came
+// from, with the kustomizations that may have changed it.
+func cutOrigin(r *resource.Resource) (file string, err error) {
+	file = "?"
 	if origin, err := r.GetOrigin(); err == nil && origin != nil {
-		source = cmp.Or(origin.Path, origin.ConfiguredIn)
+		file = cmp.Or(origin.Path, origin.ConfiguredIn)
 	}
 	transformations, err := r.GetTransformations()
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	for _, transformation := range transformations {
-		changes += ", changed by " + transformation.ConfiguredIn
+		file += ", changed by " + transformation.ConfiguredIn
 	}
 	if err := r.SetOrigin(nil); err != nil {
-		return "", "", err
+		return "", err
 	}
-	return source, changes, r.ClearTransformations()
+	return file, r.ClearTransformations()
 }
 
 func isKustomization(name string) bool {

@@ -13,6 +13,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
 // reservedMetadata are the fields of metadata that the operator or the server sets.
@@ -64,5 +65,5 @@ func (c checker) check(object *unstructured.Unstructured) error {
 		return nil
 	}
 	_, err := c.types.ObjectToTyped(object)
-	return err
+	return sanitize.Schema(err)
 }

@@ -53,10 +53,8 @@ func replaced(tb testing.TB, file, passage, by string) string {
 	return strings.Replace(text, passage, by, 1)
 }
 
-// mustNew returns a renderer that accepts guarded fields.
 func mustNew(tb testing.TB, tree Tree, defaults Defaults) *Renderer {
 	tb.Helper()
-	defaults.AllowPrivilegedFields = true
 	r, err := New(tree, defaults)
 	if err != nil {
 		tb.Fatal(err)
@@ -81,26 +79,34 @@ func mustRenderWhole(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) (o
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p, err := r.planFor(in)
+	p, err := r.prebuiltFor(in, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	raw, err := p.buildWhole(in)
+	raw, err := p.fullBuild(in)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	objects, err = p.finish(raw, mc)
+	objects = mustFinish(tb, p, raw, mc)
+	return patchedWhole(tb, objects, mc.Spec.Patches), p.placeholders == nil
+}
+
+// mustFinish does what Render does with the objects of templates, less spec.patches.
+func mustFinish(tb testing.TB, p *prebuilt, raw []map[string]any, mc *cachev1alpha1.Memcached) []*unstructured.Unstructured {
+	tb.Helper()
+	objects, err := p.setMetadata(raw, mc)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return patchedWhole(tb, objects, mc.Spec.Patches), p.whole
+	slices.SortStableFunc(objects, inApplyOrder)
+	return objects
 }
 
 // patchedWhole is the oracle of spec.patches: a krusty build of objects with them.
 func patchedWhole(tb testing.TB, objects []*unstructured.Unstructured, patches []cachev1alpha1.Patch) []*unstructured.Unstructured {
 	tb.Helper()
 	for _, patch := range patches {
-		index := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return selects(patch.Target, o) })
+		index := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == patch.Target.Kind })
 		target := map[string]any{"kind": patch.Target.Kind}
 		if patch.Target.Name != nil {
 			target["name"] = *patch.Target.Name

@@ -68,7 +68,7 @@ func TestFilesAddedToTheBaseComeOut(t *testing.T) {
 			t.Errorf("Kinds does not have %s: nobody would watch it", kind)
 		}
 	}
-	settings := find(t, objects, "ConfigMap", "web") // the first of its kind
+	settings := find(t, objects, "ConfigMap", "web-settings")
 	if settings.GetNamespace() != "default" || settings.GetLabels()[ManagedByLabel] != ManagedBy {
 		t.Errorf("the ConfigMap is %v", settings.Object["metadata"])
 	}
@@ -83,9 +83,9 @@ func TestFilesAddedToTheBaseComeOut(t *testing.T) {
 		path []any
 		want string
 	}{
-		"envFrom follows the ConfigMap":                    {[]any{"containers", 0, "envFrom", 0, "configMapRef", "name"}, "web"},
+		"envFrom follows the ConfigMap":                    {[]any{"containers", 0, "envFrom", 0, "configMapRef", "name"}, "web-settings"},
 		"a Secret of the same name is not a ConfigMap":     {[]any{"containers", 0, "envFrom", 1, "secretRef", "name"}, "settings"},
-		"a volume follows the ConfigMap":                   {[]any{"volumes", 0, "configMap", "name"}, "web"},
+		"a volume follows the ConfigMap":                   {[]any{"volumes", 0, "configMap", "name"}, "web-settings"},
 		"the name of a volume stays":                       {[]any{"volumes", 0, "name"}, "settings"},
 		"a projected volume follows the ConfigMap":         {[]any{"volumes", 1, "projected", "sources", 0, "configMap", "name"}, "web-scripts"},
 		"a name that is not among the templates stays":     {[]any{"volumes", 1, "projected", "sources", 1, "configMap", "name"}, "elsewhere"},
@@ -109,12 +109,12 @@ func TestAComponentThatIsTurnedOnRenamesNothing(t *testing.T) {
 		"components/podMetadata.annotations/configmap.yaml":     configMap("early"),
 		"components/site/kustomization.yaml":                    component,
 		"components/site/configmap.yaml":                        configMap("late"),
-	}), Defaults{})
+	}), Defaults{AllowPrivilegedFields: true})
 	off, on := named("web"), named("web")
 	on.Spec.PodMetadata = &cachev1alpha1.PodMetadata{Annotations: map[string]cachev1alpha1.AnnotationValue{"a": "b"}}
 	find(t, mustRender(t, r, off), "ConfigMap", "web-late")
 	find(t, mustRender(t, r, on), "ConfigMap", "web-late")
-	find(t, mustRender(t, r, on), "ConfigMap", "web")
+	find(t, mustRender(t, r, on), "ConfigMap", "web-early")
 }
 
 func TestMemcachedsSideBySideShareNoObject(t *testing.T) {
@@ -145,27 +145,27 @@ func TestNames(t *testing.T) {
 		cr    string
 		want  []string
 	}{
-		"the first of a kind takes the Memcached's name": {
+		"names templates after the Memcached, in any order": {
 			listed(t, "a.yaml", edits{"base/a.yaml": configMap("b") + "---\n" + configMap("a")}),
-			"web", []string{"web", "web-a"},
+			"web", []string{"web-a", "web-b"},
 		},
-		"a template called memcached takes it from an earlier one": {
+		"gives a template called memcached the Memcached's name": {
 			listed(t, "a.yaml", edits{"base/a.yaml": configMap("a") + "---\n" + configMap("memcached")}),
 			"web", []string{"web-a", "web"},
 		},
-		"a Memcached with the name of a template": {
+		"accepts a Memcached with the name of a template": {
 			listed(t, "a.yaml", edits{"base/a.yaml": configMap("a") + "---\n" + configMap("b")}),
-			"b", []string{"b", "b-b"},
+			"b", []string{"b-a", "b-b"},
 		},
-		"a generated ConfigMap": {
+		"keeps a generated ConfigMap without a hash": {
 			inSite(generator("generatorOptions: {disableNameSuffixHash: true}\n")),
-			"web", []string{"web"},
+			"web", []string{"web-settings"},
 		},
-		"a generated ConfigMap, the first of its kind, loses its hash": {
+		"keeps the hash of a generated ConfigMap": {
 			inSite(generator("")),
-			"web", []string{"web"},
+			"web", []string{"web-settings-b9t2424hkf"},
 		},
-		"a generated ConfigMap beside another keeps its hash": {
+		"keeps the hash of a generated ConfigMap beside another": {
 			func() edits {
 				e := listed(t, "a.yaml", edits{"base/a.yaml": configMap("memcached")})
 				e[siteFile] = component + generator("")
@@ -210,7 +210,7 @@ replacements:
 	}
 	e[siteFile] += "generatorOptions: {disableNameSuffixHash: true}\n"
 	objects := mustRender(t, mustNew(t, edited(t, e), Defaults{}), plain())
-	if got := lookup(find(t, objects, "ConfigMap", "sample").Object, []any{"data", "SIZE"}); got != "3" {
+	if got := lookup(find(t, objects, "ConfigMap", "sample-settings").Object, []any{"data", "SIZE"}); got != "3" {
 		t.Errorf("the size in the ConfigMap is %v", got)
 	}
 }

@@ -23,7 +23,7 @@ var features = []func(s *cachev1alpha1.MemcachedSpec, name, value string, n int3
 		s.MaxItemSize = resource.NewQuantity(int64(n)<<10, resource.BinarySI)
 	},
 	func(s *cachev1alpha1.MemcachedSpec, _, _ string, n int32) {
-		s.Threads, s.MaxConnections, s.Verbosity = &n, &n, new(n%4)
+		s.Threads, s.MaxConnections, s.Verbosity = new(n%64+1), &n, new(n%4)
 	},
 	func(s *cachev1alpha1.MemcachedSpec, name, _ string, _ int32) {
 		object := cachev1alpha1.ObjectName(name)
@@ -45,7 +45,7 @@ var features = []func(s *cachev1alpha1.MemcachedSpec, name, value string, n int3
 	},
 	func(s *cachev1alpha1.MemcachedSpec, _, _ string, n int32) {
 		s.PodDisruptionBudget = &cachev1alpha1.PodDisruptionBudget{MaxUnavailable: new(intstr.FromString("25%"))}
-		s.PreStop = &cachev1alpha1.PreStop{SleepSeconds: n}
+		s.PreStop = &cachev1alpha1.PreStop{SleepSeconds: n % 3600}
 	},
 	func(s *cachev1alpha1.MemcachedSpec, name, _ string, _ int32) {
 		s.NetworkPolicy = &cachev1alpha1.NetworkPolicy{From: []cachev1alpha1.NetworkPolicyPeer{

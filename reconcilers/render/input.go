@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
@@ -38,6 +37,9 @@ func newInput(mc *cachev1alpha1.Memcached, values Values) (input, error) {
 	if err != nil {
 		return input{}, fmt.Errorf("converting values: %w", err)
 	}
+	if err := checkKeys(spec, []any{"spec"}); err != nil {
+		return input{}, err
+	}
 	prune(spec)
 	prune(computed)
 	computed["apiVersion"] = cachev1alpha1.SchemeGroupVersion.String()
@@ -56,6 +58,51 @@ func newInput(mc *cachev1alpha1.Memcached, values Values) (input, error) {
 		},
 		values: computed,
 	}, nil
+}
+
+const (
+	// longestKey is how many characters the key of a label or an annotation may have: 253
+	// of the prefix, the slash and 63 of the name.
+	longestKey = 253 + 1 + 63
+	// shownKey is how much of a key that is too long an error quotes.
+	shownKey = 63
+)
+
+// kustomizeKeys begin the annotations by which kustomize is steered or takes notes.
+var kustomizeKeys = []string{"config.kubernetes.io/", "internal.config.kubernetes.io/", "config.k8s.io/", "kustomize.config.k8s.io/"}
+
+// checkKeys rejects keys of maps that no label or annotation may have, and those that
+// kustomize would obey or remove. Admission rejects them too, but not in what an older
+// CRD accepted.
+func checkKeys(value any, path []any) error {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, item := range v {
+			if len(key) > longestKey || strings.ContainsFunc(key, isForeignToKeys) {
+				return fmt.Errorf("%s: the key %.*q is not a qualified name of at most %d characters, such as example.com/team; change it", dotted(path), shownKey, key, longestKey)
+			}
+			for _, prefix := range kustomizeKeys {
+				if strings.HasPrefix(key, prefix) {
+					return fmt.Errorf("%s: keys that begin with %s belong to kustomize; remove %s", dotted(path), prefix, key)
+				}
+			}
+			if err := checkKeys(item, append(path, key)); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if err := checkKeys(item, append(path, i)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isForeignToKeys tells whether r stands in no key of a label or an annotation.
+func isForeignToKeys(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-._/", r))
 }
 
 // prune removes nulls, empty maps and empty lists, from the leaves up. Lists are left
@@ -79,7 +126,7 @@ func prune(m map[string]any) {
 	}
 }
 
-// active picks the components that this input turns on: those whose name is the
+// active returns the components that this input turns on: those whose name is the
 // dotted path of a field that is present, in the spec or in Values. A field that
 // is false is not.
 func (in input) active(components []string) []string {
@@ -108,32 +155,59 @@ func present(m map[string]any, dotted string) bool {
 	return on || !isBool
 }
 
-// nodes are the two resources as kustomize sees them.
-func (in input) nodes() ([]*kyaml.RNode, error) {
-	var nodes []*kyaml.RNode
-	for _, resource := range []map[string]any{in.memcached, in.values} {
-		content, err := encode(resource)
-		if err != nil {
-			return nil, err
+// copy returns a deep copy of in.
+func (in input) copy() input {
+	return input{memcached: runtime.DeepCopyJSON(in.memcached), values: runtime.DeepCopyJSON(in.values)}
+}
+
+// fields returns both parts of the input by kind.
+func (in input) fields() map[string]any {
+	return map[string]any{memcachedKind: in.memcached, valuesKind: in.values}
+}
+
+// named returns a copy of in with another name of the Memcached.
+func (in input) named(name string) input {
+	other := in.copy()
+	setAt(other.memcached, []any{"metadata", "name"}, name)
+	return other
+}
+
+// without returns a copy of in that lacks the fields which turn on the components
+// called off.
+func (in input) without(off []string) input {
+	other := in.copy()
+	spec, _ := other.memcached["spec"].(map[string]any)
+	for _, name := range off {
+		for _, fields := range []map[string]any{spec, other.values} {
+			parent, last := fields, name
+			if i := strings.LastIndex(name, "."); i >= 0 {
+				parent, _ = lookup(fields, steps(name[:i])).(map[string]any)
+				last = name[i+1:]
+			}
+			delete(parent, last)
 		}
-		node, err := kyaml.Parse(string(content))
-		if err != nil {
-			return nil, fmt.Errorf("converting %v: %w", resource["kind"], err)
-		}
-		nodes = append(nodes, node)
 	}
-	return nodes, nil
+	prune(spec)
+	prune(other.values)
+	return other
+}
+
+// steps are the steps of a dotted path.
+func steps(dotted string) []any {
+	var path []any
+	for step := range strings.SplitSeq(dotted, ".") {
+		path = append(path, step)
+	}
+	return path
 }
 
 // place puts the two resources into tree, where the base's kustomization lists
-// them. With local they are marked as inputs, which kustomize does not emit.
-func (in input) place(tree Tree, local bool) error {
+// them, annotated as inputs, which kustomize does not emit.
+func (in input) place(tree Tree) error {
 	for name, resource := range map[string]map[string]any{memcachedFile: in.memcached, valuesFile: in.values} {
 		resource = runtime.DeepCopyJSON(resource)
-		if local {
-			metadata := resource["metadata"].(map[string]any)
-			metadata["annotations"] = map[string]any{localConfigAnnotation: "true"}
-		}
+		metadata := resource["metadata"].(map[string]any)
+		metadata["annotations"] = map[string]any{localConfigAnnotation: "true"}
 		content, err := encode(resource)
 		if err != nil {
 			return err
@@ -163,38 +237,43 @@ func encode(resource map[string]any) ([]byte, error) {
 	return content, nil
 }
 
-// perturbed is the same input with every value another one: what a plan must
-// also be right about.
-func (in input) perturbed() input {
-	other := input{memcached: runtime.DeepCopyJSON(in.memcached), values: runtime.DeepCopyJSON(in.values)}
+// mutated returns the same input with every value another one.
+func (in input) mutated() input {
+	other := in.copy()
 	metadata := other.memcached["metadata"].(map[string]any)
-	for _, m := range []map[string]any{metadata, other.values} {
-		for key, value := range m {
-			if key != "apiVersion" && key != "kind" && key != "metadata" {
-				m[key] = perturb(value)
-			}
+	for key, value := range metadata {
+		metadata[key] = "x" + value.(string)
+	}
+	for key, value := range other.values {
+		if key != "apiVersion" && key != "kind" && key != "metadata" {
+			other.values[key] = mutate(value)
 		}
 	}
 	if spec, ok := other.memcached["spec"]; ok {
-		other.memcached["spec"] = perturb(spec)
+		other.memcached["spec"] = mutate(spec)
 	}
 	return other
 }
 
-func perturb(value any) any {
+func mutate(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, item := range v {
-			v[key] = perturb(item)
+			v[key] = mutate(item)
 		}
 		return v
 	case []any:
 		for i, item := range v {
-			v[i] = perturb(item)
+			v[i] = mutate(item)
 		}
 		return v
 	case string:
-		return "x" + v
+		if digits.MatchString(v) {
+			return "1" + v // It may go where a number belongs.
+		}
+		// Quotes and the like are escaped where a replacement writes into JSON or YAML that
+		// is the text of a field: there copying the value into place is not the same.
+		return `x"\: ` + v
 	case bool:
 		return !v
 	case int64:

@@ -62,6 +62,32 @@ func (t Tree) kustomizations() (map[string]*types.Kustomization, error) {
 	return result, nil
 }
 
+// checkCycles rejects directories that list each other.
+func checkCycles(kustomizations map[string]*types.Kustomization) error {
+	var visit func(dir string, above []string) error
+	visit = func(dir string, above []string) error {
+		k := kustomizations[dir]
+		if k == nil {
+			return nil
+		}
+		if slices.Contains(above, dir) {
+			return fmt.Errorf("%s/%s: cycle: it lists itself, by way of %s", above[len(above)-1], kustomizationFile, strings.Join(append(above, dir), ", "))
+		}
+		for _, child := range slices.Concat(k.Resources, k.Components) {
+			if err := visit(path.Join(dir, child), append(above, dir)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, dir := range slices.Sorted(maps.Keys(kustomizations)) {
+		if err := visit(dir, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (t Tree) kustomization(name string) (*types.Kustomization, error) {
 	var fields map[string]any
 	if err := decodeStrict(t[name], &fields); err != nil {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
@@ -16,16 +17,45 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 )
 
-// openAPI guards kustomize's OpenAPI schema, which is one for the whole process:
-// whoever reads it first parses it.
-var openAPI sync.Mutex
+// openAPI is kustomize's OpenAPI schema, which is one for the whole process.
+var openAPI schemaUse
 
-// forgetSchema frees the schema, some 4 MiB that only builds and patches need. The next
-// of them parses it again, in 10 to 20 ms.
-func forgetSchema() {
-	openAPI.Lock()
-	defer openAPI.Unlock()
-	openapi.ResetOpenAPI()
+// schemaIdle is how long the schema stays in memory after its last use.
+const schemaIdle = 30 * time.Second
+
+// schemaUse counts those who use the schema, and frees it, some 4 MiB, when nobody has
+// for schemaIdle. Parsing it again takes 10 to 20 ms.
+type schemaUse struct {
+	mu    sync.Mutex
+	users int
+	free  *time.Timer
+}
+
+// begin parses the schema if need be, so that builds side by side only read it.
+func (s *schemaUse) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.free != nil {
+		s.free.Stop()
+	}
+	s.users++
+	openapi.Schema()
+}
+
+func (s *schemaUse) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.users--
+	s.free = time.AfterFunc(schemaIdle, s.reset)
+}
+
+// reset frees the schema unless somebody uses it.
+func (s *schemaUse) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users == 0 {
+		openapi.ResetOpenAPI()
+	}
 }
 
 // build runs kustomize once over tree with root as the top kustomization, in a
@@ -47,8 +77,8 @@ func build(tree Tree, root string) (result resmap.ResMap, err error) {
 	if err := files.WriteFile("/"+kustomizationFile, []byte(root)); err != nil {
 		return nil, err
 	}
-	openAPI.Lock()
-	defer openAPI.Unlock()
+	openAPI.begin()
+	defer openAPI.end()
 	result, err = krusty.MakeKustomizer(&krusty.Options{
 		Reorder:          krusty.ReorderOptionNone,
 		LoadRestrictions: types.LoadRestrictionsRootOnly,

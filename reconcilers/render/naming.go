@@ -5,19 +5,20 @@ package render
 import (
 	"fmt"
 	"slices"
-
-	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+	"strconv"
+	"strings"
 )
 
-// mainName is the template name whose object takes the name of the Memcached.
-const mainName = "memcached"
+const (
+	// mainName is the template name of the objects that take the name of the Memcached.
+	mainName = "memcached"
+	// namePrefix stands before every name in the build that looks for references.
+	namePrefix = "name-of-template-"
+)
 
-// referencePrefix marks names in the builds that look for references.
-const referencePrefix = "reference-to-"
-
-// naming gives the objects of a plan their names: of each kind, the template called
-// memcached (else the first of the kind) takes the Memcached's own name, the others
-// <Memcached>-<template name>. References between them follow.
+// naming is the names of the objects of a prebuilt. A template called memcached takes
+// the Memcached's own name, every other one <Memcached>-<template name>, whatever else
+// there is beside it. References between the objects follow.
 type naming struct {
 	objects    []templateName
 	references []reference
@@ -26,104 +27,94 @@ type naming struct {
 // templateName is an object's identity in the templates.
 type templateName struct {
 	apiVersion, kind, name string
-	// main says that it takes the Memcached's own name.
-	main bool
 }
 
-// reference is a field of objects[from] that holds the template name of objects[to].
+// reference is a field of an object that holds the template name of objects[to].
 type reference struct {
-	from, to int
-	path     []any
+	object int
+	path   []any
+	to     int
 }
 
-// mains are the template names, by kind, of the objects that take the Memcached's
-// own name. They are found once, over every set of components that is tried: a
-// component that is turned on must not rename what is there.
-type mains map[string]string
-
-func (m mains) add(templates []*kyaml.RNode) {
-	for _, template := range templates {
-		if _, found := m[template.GetKind()]; !found || template.GetName() == mainName {
-			m[template.GetKind()] = template.GetName()
-		}
-	}
-}
-
-func newNaming(templates []*kyaml.RNode, m mains) naming {
+// newNaming finds the names and the references in objects that were built with
+// namePrefix, and takes the prefix off again.
+func newNaming(objects []map[string]any) naming {
 	n := naming{}
-	for _, template := range templates {
-		kind, name := template.GetKind(), template.GetName()
-		n.objects = append(n.objects, templateName{apiVersion: template.GetApiVersion(), kind: kind, name: name, main: m[kind] == name})
+	for _, object := range objects {
+		metadata, _ := object["metadata"].(map[string]any)
+		name, _ := metadata["name"].(string)
+		name = strings.TrimPrefix(name, namePrefix)
+		metadata["name"] = name
+		apiVersion, _ := object["apiVersion"].(string)
+		kind, _ := object["kind"].(string)
+		n.objects = append(n.objects, templateName{apiVersion, kind, name})
+	}
+	for i, object := range objects {
+		for _, field := range sortedKeys(object) {
+			if field == "metadata" {
+				continue
+			}
+			walkStrings(object[field], []any{field}, func(path []any, s string) {
+				name, prefixed := strings.CutPrefix(s, namePrefix)
+				if prefixed {
+					setAt(object, path, name)
+				} else if !n.refersByKind(object, path) {
+					return
+				}
+				to := slices.IndexFunc(n.objects, func(t templateName) bool { return t.name == name })
+				if to >= 0 {
+					n.references = append(n.references, reference{i, slices.Clone(path), to})
+				}
+			})
+		}
 	}
 	return n
 }
 
-// findAllReferences finds the references to objects of every kind.
-func (n *naming) findAllReferences(held Tree, root string, templates []*kyaml.RNode) error {
-	kinds := map[string]bool{}
-	for _, object := range n.objects {
-		kinds[object.kind] = true
+// refersByKind tells whether the string at path is the name beside the kind of one of
+// the objects, as in the scaleTargetRef of an autoscaler of any group: kustomize knows
+// such references in the kinds of Kubernetes alone.
+func (n naming) refersByKind(object map[string]any, path []any) bool {
+	if path[len(path)-1] != "name" {
+		return false
 	}
-	for kind := range kinds {
-		if err := n.findReferences(held, root, kind, templates); err != nil {
-			return fmt.Errorf("looking for references to %s objects: %w", kind, err)
-		}
+	fields, ok := lookup(object, path[:len(path)-1]).(map[string]any)
+	if !ok {
+		return false
 	}
-	// Deterministic, though maps are not.
-	slices.SortFunc(n.references, func(a, b reference) int {
-		return slices.Compare([]int{a.from, a.to}, []int{b.from, b.to})
+	return slices.ContainsFunc(n.objects, func(t templateName) bool {
+		return fields["kind"] == t.kind && fields["name"] == t.name &&
+			(fields["apiVersion"] == nil || fields["apiVersion"] == t.apiVersion)
 	})
-	return nil
 }
 
-// findReferences lets kustomize itself say where objects of kind are referred to:
-// it renames them, and whatever changes with them is a reference.
-func (n *naming) findReferences(held Tree, root, kind string, templates []*kyaml.RNode) error {
-	built, err := build(held, root+fmt.Sprintf(`transformers:
-- |-
-  apiVersion: builtin
-  kind: PrefixTransformer
-  metadata: {name: find-references}
-  prefix: %s
-  fieldSpecs:
-  - {kind: %s, path: metadata/name}
-`, referencePrefix, kind))
-	if err != nil {
-		return err
+// adopt takes over the names that objects have without namePrefix, from which the hash
+// in the name of a generated ConfigMap differs, into n and p, which may be nil.
+func (n *naming) adopt(objects []map[string]any, p *placeholders) error {
+	if len(objects) != len(n.objects) {
+		return n.check(objects)
 	}
-	var renamed []*kyaml.RNode
-	for _, resource := range built.Resources() {
-		if !isInput(&resource.RNode) {
-			renamed = append(renamed, &resource.RNode)
+	for i, object := range objects {
+		metadata, _ := object["metadata"].(map[string]any)
+		name, _ := metadata["name"].(string)
+		if name == n.objects[i].name {
+			continue
+		}
+		n.objects[i].name = name
+		if p == nil {
+			continue
+		}
+		setAt(p.objects[i], []any{"metadata", "name"}, name)
+		for _, r := range n.references {
+			if r.to == i {
+				setAt(p.objects[r.object], r.path, name)
+			}
 		}
 	}
-	if len(renamed) != len(templates) {
-		return fmt.Errorf("renaming changes the number of objects from %d to %d", len(templates), len(renamed))
-	}
-	before, err := toObjects(templates)
-	if err != nil {
-		return err
-	}
-	after, err := toObjects(renamed)
-	if err != nil {
-		return err
-	}
-	for from := range before {
-		delete(before[from], "metadata")
-		walkStrings(before[from], nil, func(path []any, name string) {
-			if value, _ := lookup(after[from], path).(string); value != referencePrefix+name {
-				return
-			}
-			to := slices.IndexFunc(n.objects, func(o templateName) bool { return o.kind == kind && o.name == name })
-			if to >= 0 {
-				n.references = append(n.references, reference{from, to, slices.Clone(path)})
-			}
-		})
-	}
-	return nil
+	return n.check(objects)
 }
 
-// check tells whether objects are those of the plan, in order.
+// check tells whether objects are those of n, in order.
 func (n naming) check(objects []map[string]any) error {
 	if len(objects) != len(n.objects) {
 		return fmt.Errorf("%d objects come out where the templates have %d: a replacement must not add or remove objects", len(objects), len(n.objects))
@@ -139,30 +130,36 @@ func (n naming) check(objects []map[string]any) error {
 	return nil
 }
 
-func (n naming) name(i int, memcached string) string {
-	if n.objects[i].main {
+// objectName is the name of the object that the template called template becomes for
+// the Memcached called memcached.
+func objectName(memcached, template string) string {
+	if template == mainName {
 		return memcached
 	}
-	return memcached + "-" + n.objects[i].name
+	return memcached + "-" + template
 }
 
-// apply renames objects and what refers to them. A field that no longer holds the
+// apply renames objects and what refers to them. A field that does not hold the
 // template's name was filled in, and stays.
 func (n naming) apply(objects []map[string]any, memcached string) {
 	for _, r := range n.references {
-		set(objects[r.from], r.path, n.objects[r.to].name, n.name(r.to, memcached))
+		template := n.objects[r.to].name
+		if lookup(objects[r.object], r.path) == template {
+			setAt(objects[r.object], r.path, objectName(memcached, template))
+		}
 	}
 	for i, object := range objects {
-		object["metadata"].(map[string]any)["name"] = n.name(i, memcached)
+		object["metadata"].(map[string]any)["name"] = objectName(memcached, n.objects[i].name)
 	}
 }
 
-// walkStrings calls visit for every string below value, with its path.
+// walkStrings calls visit for every string below value, with its path, which visit
+// must copy to keep. Maps are walked in the order of their keys.
 func walkStrings(value any, path []any, visit func(path []any, s string)) {
 	switch v := value.(type) {
 	case map[string]any:
-		for key, item := range v {
-			walkStrings(item, append(path, key), visit)
+		for _, key := range sortedKeys(v) {
+			walkStrings(v[key], append(path, key), visit)
 		}
 	case []any:
 		for i, item := range v {
@@ -173,27 +170,27 @@ func walkStrings(value any, path []any, visit func(path []any, s string)) {
 	}
 }
 
+// lookup returns the value at path below value, nil if there is none. A step into a
+// list is an int, or the digits of one.
 func lookup(value any, path []any) any {
 	for _, step := range path {
-		switch key := step.(type) {
-		case string:
-			fields, _ := value.(map[string]any)
-			value = fields[key]
-		case int:
-			items, _ := value.([]any)
-			if key >= len(items) {
+		switch v := value.(type) {
+		case map[string]any:
+			key, _ := step.(string)
+			value = v[key]
+		case []any:
+			i, isInt := step.(int)
+			if digits, isText := step.(string); isText {
+				n, err := strconv.Atoi(digits)
+				i, isInt = n, err == nil
+			}
+			if !isInt || i < 0 || i >= len(v) {
 				return nil
 			}
-			value = items[key]
+			value = v[i]
+		default:
+			return nil
 		}
 	}
 	return value
-}
-
-// set writes to at path where from stands.
-func set(object map[string]any, path []any, from, to string) {
-	if lookup(object, path) != from {
-		return
-	}
-	setAt(object, path, to)
 }

@@ -4,7 +4,9 @@ package render
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -95,4 +97,8 @@ func normalize(value any) (any, error) {
 	default:
 		return nil, fmt.Errorf("a value of type %T; write it as a quoted string", v)
 	}
+}
+
+func sortedKeys(m map[string]any) []string {
+	return slices.Sorted(maps.Keys(m))
 }

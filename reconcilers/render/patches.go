@@ -3,226 +3,173 @@
 package render
 
 import (
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"sort"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/kustomize/api/filters/patchjson6902"
-	"sigs.k8s.io/kustomize/api/filters/patchstrategicmerge"
-	"sigs.k8s.io/kustomize/kyaml/kio"
-	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
-	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-// patch returns objects with spec.patches applied. What that comes to is remembered,
-// since kustomize's filters take longer than all else, and most renderings are of a
-// Memcached that has not changed.
-func (r *Renderer) patch(objects []*unstructured.Unstructured, patches []cachev1alpha1.Patch) ([]*unstructured.Unstructured, error) {
+// InvalidPatchError says which of spec.patches cannot be applied, and why, without
+// the values that the patch holds.
+type InvalidPatchError struct {
+	Index int
+	Err   error
+}
+
+func (e *InvalidPatchError) Error() string {
+	return fmt.Sprintf("spec.patches[%d]: %v", e.Index, e.Err)
+}
+
+func (e *InvalidPatchError) Unwrap() error { return e.Err }
+
+// patch applies patches in order to objects, which are finished, and replaces those
+// that they change. An error is an InvalidPatchError.
+func (c checker) patch(objects []*unstructured.Unstructured, patches []cachev1alpha1.Patch) error {
 	if len(patches) == 0 {
-		return objects, nil
+		return nil
 	}
-	text, err := json.Marshal([]any{objects, patches})
-	if err != nil {
-		return nil, err
-	}
-	digest := sha256.Sum256(text)
-	if known, ok := r.patched.Get(digest); ok {
-		return copies(known.([]*unstructured.Unstructured)), nil
-	}
-	if err := r.checker.patchObjects(objects, patches); err != nil {
-		return nil, err
-	}
-	r.patched.Add(digest, copies(objects))
-	return objects, nil
-}
-
-func copies(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
-	result := make([]*unstructured.Unstructured, len(objects))
-	for i, object := range objects {
-		result[i] = object.DeepCopy()
-	}
-	return result
-}
-
-// patchObjects applies spec.patches to finished objects, in order. The error names
-// the patch by its index.
-func (c checker) patchObjects(objects []*unstructured.Unstructured, patches []cachev1alpha1.Patch) error {
+	parsed := make([]parsedPatch, len(patches))
 	for i, patch := range patches {
-		if err := c.patchSelected(objects, patch); err != nil {
-			return fmt.Errorf("spec.patches[%d]: %w", i, err)
+		var err error
+		if parsed[i], err = parsePatch(patch); err != nil {
+			return &InvalidPatchError{i, err}
 		}
 	}
-	return nil
-}
-
-func (c checker) patchSelected(objects []*unstructured.Unstructured, patch cachev1alpha1.Patch) error {
-	parsed, err := parsePatch(patch.Patch)
+	patched, err := applyPatches(objects, parsed)
 	if err != nil {
 		return err
 	}
-	if groups := groupsOf(patch.Target, objects); len(groups) > 1 {
-		return fmt.Errorf("its target has a kind of several groups, %q: set target.group", groups)
-	}
-	selected := false
-	for _, object := range objects {
-		if !selects(patch.Target, object) {
+	for i, object := range patched {
+		if object == objects[i] {
 			continue
 		}
-		selected = true
-		if err := c.patchOne(object, parsed); err != nil {
-			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+		// Only now, since it takes time for large objects.
+		if err := c.check(object); err != nil {
+			return c.blame(objects, i, parsed, err)
 		}
-	}
-	if !selected {
-		return fmt.Errorf("its target selects none of this Memcached's objects: %s", strings.Join(names(objects), ", "))
+		mirrorServiceAccount(object.Object)
+		objects[i] = object
 	}
 	return nil
 }
 
-func selects(target cachev1alpha1.PatchTarget, object *unstructured.Unstructured) bool {
-	return object.GetKind() == target.Kind &&
-		(target.Group == nil || object.GroupVersionKind().Group == *target.Group) &&
-		(target.Name == nil || object.GetName() == string(*target.Name))
+// blame returns an error that names the patch after which the object at place does not
+// fit its schema any more; failed is what is wrong with it after all of them.
+func (c checker) blame(objects []*unstructured.Unstructured, place int, patches []parsedPatch, failed error) error {
+	index := sort.Search(len(patches)-1, func(i int) bool {
+		patched, err := applyPatches(objects, patches[:i+1])
+		if err == nil {
+			err = c.check(patched[place])
+		}
+		if err != nil {
+			failed = err
+		}
+		return err != nil
+	})
+	return &InvalidPatchError{index, fmt.Errorf("%s %s: %w", objects[place].GetKind(), objects[place].GetName(), failed)}
 }
 
-// groupsOf are the groups of the kind that target leaves open. Whoever sets a patch was
-// asked whether he may for one group.
-func groupsOf(target cachev1alpha1.PatchTarget, objects []*unstructured.Unstructured) []string {
-	groups := map[string]bool{}
-	for _, object := range objects {
-		if object.GetKind() == target.Kind && target.Group == nil {
-			groups[object.GroupVersionKind().Group] = true
+// applyPatches returns objects with patches applied to copies of those that they select.
+func applyPatches(objects []*unstructured.Unstructured, patches []parsedPatch) ([]*unstructured.Unstructured, error) {
+	result := slices.Clone(objects)
+	for i, patch := range patches {
+		selected, err := patch.selected(objects)
+		if err != nil {
+			return nil, &InvalidPatchError{i, err}
+		}
+		for _, place := range selected {
+			before := objects[place]
+			if result[place] == before {
+				result[place] = before.DeepCopy()
+			}
+			if err := patch.apply(before.Object, result[place]); err != nil {
+				return nil, &InvalidPatchError{i, fmt.Errorf("%s %s: %w", before.GetKind(), before.GetName(), err)}
+			}
 		}
 	}
-	return slices.Sorted(maps.Keys(groups))
+	return result, nil
 }
 
-func names(objects []*unstructured.Unstructured) []string {
-	var result []string
-	for _, object := range objects {
-		result = append(result, object.GetKind()+" "+object.GetName())
-	}
-	return result
-}
-
-// parsedPatch is one of the two forms of a patch.
+// parsedPatch is a patch in one of its two forms.
 type parsedPatch struct {
-	// merge is a strategic merge patch, operations a JSON patch.
+	target cachev1alpha1.PatchTarget
+	// merge is a strategic merge patch; nil in a JSON patch, which is operations.
 	merge      map[string]any
-	operations string
+	operations []operation
 }
 
-// parsePatch reads a patch. By way of JSON, so that neither anchors nor comments nor
-// further documents reach kustomize.
-func parsePatch(text string) (parsedPatch, error) {
-	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
+func parsePatch(patch cachev1alpha1.Patch) (parsedPatch, error) {
+	document, err := parseText(patch.Patch)
 	if err != nil {
-		return parsedPatch{}, err
-	}
-	var document any
-	if err := decodeStrict(asJSON, &document); err != nil {
 		return parsedPatch{}, err
 	}
 	switch document := document.(type) {
 	case map[string]any:
-		return parsedPatch{merge: document}, nil
+		return parsedPatch{target: patch.Target, merge: document}, nil
 	case []any:
-		return parsedPatch{operations: string(asJSON)}, checkOperations(asJSON)
+		operations, err := parseOperations(document)
+		return parsedPatch{target: patch.Target, operations: operations}, err
 	default:
 		return parsedPatch{}, errors.New("a patch is either a part of an object or a list of operations")
 	}
 }
 
-// checkOperations refuses what kustomize would pass over or should not do.
-func checkOperations(asJSON []byte) error {
-	var operations []struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		From  string `json:"from"`
-		Value any    `json:"value"`
-	}
-	if err := decodeStrict(asJSON, &operations); err != nil {
-		return err
-	}
-	for i, o := range operations {
-		if o.Op == "copy" {
-			return fmt.Errorf("operation %d: copy is refused: a few of them could make an object of any size; write the value out", i)
+// selected returns the indices of the objects that p is for, at least one.
+func (p parsedPatch) selected(objects []*unstructured.Unstructured) ([]int, error) {
+	var found []int
+	var names []string
+	groups := map[string]bool{}
+	for i, object := range objects {
+		names = append(names, object.GetKind()+" "+object.GetName())
+		if object.GetKind() != p.target.Kind {
+			continue
+		}
+		group := object.GroupVersionKind().Group
+		groups[group] = true
+		if (p.target.Group == nil || group == *p.target.Group) && (p.target.Name == nil || object.GetName() == string(*p.target.Name)) {
+			found = append(found, i)
 		}
 	}
-	return nil
+	switch {
+	case p.target.Group == nil && len(groups) > 1:
+		// The author's permission was checked for one group.
+		return nil, fmt.Errorf("its target has a kind of several groups, %q: set target.group", slices.Sorted(maps.Keys(groups)))
+	case len(found) == 0:
+		return nil, fmt.Errorf("its target selects none of this Memcached's objects: %s", strings.Join(names, ", "))
+	}
+	return found, nil
 }
 
-// patchOne patches object in place, and refuses what a patch may not change.
-func (c checker) patchOne(object *unstructured.Unstructured, patch parsedPatch) error {
-	filter, err := patch.filter(object)
-	if err != nil {
-		return err
-	}
-	node, err := kyaml.FromMap(runtime.DeepCopyJSON(object.Object))
-	if err != nil {
-		return err
-	}
-	patched, err := runFilter(filter, node)
-	if err != nil {
-		return err
-	}
-	if len(patched) != 1 || kyaml.IsYNodeEmptyMap(patched[0].YNode()) {
-		return errors.New("a patch may not remove an object")
-	}
-	results, err := toObjects(patched)
-	if err != nil {
-		return err
-	}
-	if err := mustKeep(object.Object, results[0]); err != nil {
-		return err
-	}
-	if err := c.check(&unstructured.Unstructured{Object: results[0]}); err != nil {
-		return err
-	}
-	mirrorServiceAccount(results[0])
-	object.Object = results[0]
-	return nil
-}
-
-// filter is kustomize's own for this form of patch.
-func (p parsedPatch) filter(object *unstructured.Unstructured) (kio.Filter, error) {
+// apply patches object, and rejects what a patch may not change of before, the object
+// as it was rendered.
+func (p parsedPatch) apply(before map[string]any, object *unstructured.Unstructured) error {
 	if p.merge == nil {
-		return patchjson6902.Filter{Patch: p.operations}, nil
-	}
-	// Kustomize finds in the schema how lists are merged by the kind of the patch.
-	merge := runtime.DeepCopyJSON(p.merge)
-	for key, value := range map[string]string{"apiVersion": object.GetAPIVersion(), "kind": object.GetKind()} {
-		if stated, ok := merge[key]; ok && stated != value {
-			return nil, fmt.Errorf("the patch is for %s %v, the target for %s", key, stated, value)
+		for i, o := range p.operations {
+			if err := o.apply(object.Object); err != nil {
+				return fmt.Errorf("operation %d: %w", i, err)
+			}
 		}
-		merge[key] = value
+		return mustKeep(before, object.Object)
 	}
-	node, err := kyaml.FromMap(merge)
-	if err != nil {
-		return nil, err
-	}
-	return patchstrategicmerge.Filter{Patch: node}, nil
-}
-
-// runFilter runs filter on node. Kustomize panics on some malformed patches.
-func runFilter(filter kio.Filter, node *kyaml.RNode) (result []*kyaml.RNode, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("kustomize panicked: %v", p)
+	for _, field := range []string{"apiVersion", "kind"} {
+		if stated, ok := p.merge[field]; ok && stated != before[field] {
+			return fmt.Errorf("the patch is for another %s, the target's is %v; correct or remove it", field, before[field])
 		}
-	}()
-	openAPI.Lock()
-	defer openAPI.Unlock()
-	return filter.Filter([]*kyaml.RNode{node})
+	}
+	if _, ok := p.merge[directive]; ok {
+		return errors.New("a patch may not remove or replace an object as a whole")
+	}
+	if err := mergeMap(object.Object, p.merge, typeOf(object.GroupVersionKind())); err != nil {
+		return err
+	}
+	return mustKeep(before, object.Object)
 }
 
 // mustKeep compares what a patch may not change: what the operator finds its objects

@@ -3,6 +3,9 @@
 package render
 
 import (
+	"errors"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,72 +16,103 @@ func patch(kind, text string) cachev1alpha1.Patch {
 	return cachev1alpha1.Patch{Target: cachev1alpha1.PatchTarget{Kind: kind}, Patch: text}
 }
 
-func TestPatchesThatAreRefused(t *testing.T) {
+// refusedPatches are patches, and what is said of each behind "spec.patches[1]: ".
+var refusedPatches = map[string]struct {
+	patch cachev1alpha1.Patch
+	want  string
+}{
+	"rejects a target that selects nothing": {
+		patch("ConfigMap", "data: {a: b}"), "its target selects none of this Memcached's objects: Service sample, Deployment sample, PodDisruptionBudget sample",
+	},
+	"rejects another Memcached's object": {
+		cachev1alpha1.Patch{Target: cachev1alpha1.PatchTarget{Kind: "Deployment", Name: new(cachev1alpha1.ObjectName("other"))}, Patch: "spec: {paused: true}"},
+		"its target selects none of this Memcached's objects: Service sample, Deployment sample, PodDisruptionBudget sample",
+	},
+	"rejects another group": {
+		cachev1alpha1.Patch{Target: cachev1alpha1.PatchTarget{Kind: "Deployment", Group: new("extensions")}, Patch: "spec: {paused: true}"},
+		"its target selects none of this Memcached's objects: Service sample, Deployment sample, PodDisruptionBudget sample",
+	},
+	"rejects a regular expression as kind": {
+		patch(".*", "spec: {paused: true}"), "its target selects none of this Memcached's objects: Service sample, Deployment sample, PodDisruptionBudget sample",
+	},
+	"rejects an anchor":                       {patch("Deployment", "spec: &a {paused: true}"), "line 1: anchors (&name) are refused; write the value out wherever it is needed"},
+	"rejects text":                            {patch("Deployment", "hunter2"), "a patch is either a part of an object or a list of operations"},
+	"rejects a number":                        {patch("Deployment", "1"), "a patch is either a part of an object or a list of operations"},
+	"rejects another kind in the patch":       {patch("Deployment", "kind: StatefulSet"), "Deployment sample: the patch is for another kind, the target's is Deployment; correct or remove it"},
+	"rejects another apiVersion in the patch": {patch("Deployment", "apiVersion: [a]"), "Deployment sample: the patch is for another apiVersion, the target's is apps/v1; correct or remove it"},
+
+	"rejects another name":                   {patch("Deployment", "metadata: {name: hunter2}"), "Deployment sample: a patch may not change metadata.name"},
+	"rejects another name by an operation":   {patch("Deployment", `[{op: replace, path: /metadata/name, value: hunter2}]`), "Deployment sample: a patch may not change metadata.name"},
+	"rejects another namespace":              {patch("Deployment", "metadata: {namespace: kube-system}"), "Deployment sample: a patch may not change metadata.namespace"},
+	"rejects a finalizer":                    {patch("Deployment", "metadata: {finalizers: [a/b]}"), "Deployment sample: a patch may not change metadata.finalizers"},
+	"rejects the removal of the owners":      {patch("Deployment", "metadata: {ownerReferences: null}"), "Deployment sample: a patch may not change metadata.ownerReferences"},
+	"rejects one more owner":                 {patch("Deployment", `[{op: add, path: /metadata/ownerReferences/-, value: {apiVersion: v1, kind: Pod, name: a, uid: b}}]`), "Deployment sample: a patch may not change metadata.ownerReferences"},
+	"rejects another uid of the owner":       {patch("Deployment", `[{op: replace, path: /metadata/ownerReferences/0/uid, value: b}]`), "Deployment sample: a patch may not change metadata.ownerReferences"},
+	"rejects the removal of a label of ours": {patch("Deployment", "metadata: {labels: {app.kubernetes.io/managed-by: null}}"), "Deployment sample: a patch may not change the label app.kubernetes.io/managed-by, which is the operator's"},
+	"rejects the removal of all labels":      {patch("Service", `[{op: remove, path: /metadata/labels}]`), "Service sample: a patch may not change the label app, which is the operator's"},
+	"rejects a label of ours on the pods":    {patch("Deployment", "spec: {template: {metadata: {labels: {memcached_cr: other}}}}"), "Deployment sample: a patch may not change the label memcached_cr, which is the operator's"},
+	"rejects a reserved label":               {patch("Deployment", "metadata: {labels: {app.kubernetes.io/version: '1'}}"), "Deployment sample: a patch may not change the label app.kubernetes.io/version, which is the operator's"},
+	"rejects a Deployment's selector":        {patch("Deployment", "spec: {selector: {matchLabels: {team: web}}}"), "Deployment sample: a patch may not change spec.selector"},
+	"rejects a Service's selector":           {patch("Service", `[{op: replace, path: /spec/selector, value: {app: other}}]`), "Service sample: a patch may not change spec.selector"},
+	"rejects one key of a Service's":         {patch("Service", "spec: {selector: {memcached_cr: null}}"), "Service sample: a patch may not change spec.selector"},
+	"rejects status":                         {patch("Deployment", "status: {replicas: 3}"), "Deployment sample: a patch may not change status"},
+	"rejects the removal of metadata":        {patch("Deployment", "metadata: null"), "Deployment sample: a patch may not change metadata.name"},
+	"rejects the removal of an object":       {patch("PodDisruptionBudget", "$patch: delete"), "PodDisruptionBudget sample: a patch may not remove or replace an object as a whole"},
+	"rejects another object":                 {patch("Deployment", "$patch: replace\nspec: {}"), "Deployment sample: a patch may not remove or replace an object as a whole"},
+
+	"rejects an unknown field":           {patch("Deployment", "spec: {template: {spec: {hostnetwork: hunter2}}}"), "Deployment sample: spec.template.spec.hostnetwork: unknown field"},
+	"rejects text for a number":          {patch("Deployment", "spec: {minReadySeconds: hunter2}"), "Deployment sample: spec.minReadySeconds: expected a number"},
+	"rejects a number for text":          {patch("Deployment", "metadata: {annotations: {a: 8675309}}"), "Deployment sample: metadata.annotations.a: expected a string"},
+	"rejects on for text":                {patch("Deployment", "metadata: {annotations: {a: on}}"), "Deployment sample: metadata.annotations.a: expected a string"},
+	"rejects a map for a list":           {patch("Deployment", "spec: {template: {spec: {containers: {hunter2: b}}}}"), "Deployment sample: spec.template.spec.containers: expected a list"},
+	"rejects a list for a map":           {patch("Deployment", "spec: {template: [hunter2]}"), "Deployment sample: spec.template: expected a map"},
+	"rejects a map for a number":         {patch("Deployment", "spec: {minReadySeconds: {hunter2: b}}"), "Deployment sample: spec.minReadySeconds: expected a single value"},
+	"rejects an element without its key": {patch("Deployment", "spec: {template: {spec: {containers: [{image: hunter2}]}}}"), "Deployment sample: spec.template.spec.containers[0]: name is missing, by which the elements of this list are merged"},
+	"rejects an element that is text":    {patch("Deployment", "spec: {template: {spec: {containers: [{name: a}, hunter2]}}}"), "Deployment sample: spec.template.spec.containers[1]: expected a map"},
+	"rejects an unknown directive":       {patch("Deployment", "spec: {template: {spec: {$patch: hunter2}}}"), "Deployment sample: spec.template.spec: $patch must be delete or replace"},
+	"rejects other directives":           {patch("Deployment", "spec: {strategy: {$retainKeys: [type]}}"), `Deployment sample: spec.strategy: the directive "$retainKeys" is not supported here; use $patch: delete or replace, or a list of operations`},
+	"rejects a directive in a list that is replaced": {
+		patch("Deployment", "spec: {template: {spec: {tolerations: [{$patch: delete, key: a}]}}}"),
+		"Deployment sample: spec.template.spec.tolerations[0]: $patch has no place here, since the list is replaced as a whole",
+	},
+	"names a key with dots in brackets": {patch("Deployment", "metadata: {annotations: {example.com/a: {b: c}}}"), "Deployment sample: metadata.annotations.example.com/a: expected a string"},
+
+	"rejects the replacement of the whole":   {patch("Deployment", `[{op: replace, path: "", value: {}}]`), "operation 0: path must be text that starts with /, such as /spec/replicas"},
+	"rejects an operation on nothing":        {patch("Deployment", `[{op: test, path: /spec/replicas, value: 3}, {op: replace, path: /spec/nothing/here, value: hunter2}]`), "Deployment sample: operation 1: /spec/nothing/here does not exist"},
+	"rejects a removal of nothing":           {patch("Deployment", `[{op: remove, path: /spec/nothing}]`), "Deployment sample: operation 0: /spec/nothing does not exist"},
+	"rejects a move of nothing":              {patch("Deployment", `[{op: move, from: /spec/a~1b, path: /spec/paused}]`), "Deployment sample: operation 0: /spec/a~1b does not exist"},
+	"rejects a place behind the end":         {patch("Deployment", `[{op: add, path: /spec/template/spec/containers/2, value: {name: a}}]`), "Deployment sample: operation 0: /spec/template/spec/containers/2 is no place in a list of 1 elements"},
+	"rejects a place from the end":           {patch("Deployment", `[{op: remove, path: /spec/template/spec/containers/-1}]`), "Deployment sample: operation 0: /spec/template/spec/containers/-1 does not exist"},
+	"rejects a test that fails":              {patch("Deployment", `[{op: test, path: /spec/replicas, value: 99}]`), "Deployment sample: operation 0: /spec/replicas is not what the test expects"},
+	"rejects a test of what is not there":    {patch("Deployment", `[{op: test, path: /spec/paused, value: true}]`), "Deployment sample: operation 0: /spec/paused does not exist"},
+	"rejects an unknown operation":           {patch("Deployment", `[{op: hunter2, path: /spec, value: 1}]`), "operation 0: op must be add, remove, replace, move or test"},
+	"rejects an operation without op":        {patch("Deployment", `[{path: /spec, value: 1}]`), "operation 0: op must be add, remove, replace, move or test"},
+	"rejects a misspelt operation field":     {patch("Deployment", `[{op: add, pfad: /spec, value: 1}]`), `operation 0: unknown field "pfad"; add takes path and value`},
+	"rejects an operation without its value": {patch("Deployment", `[{op: remove, path: /spec/replicas}, {op: add, path: /spec}]`), "operation 1: value is missing; add takes path and value"},
+	"rejects null as a value":                {patch("Deployment", `[{op: add, path: /spec/paused, value: null}]`), "operation 0: value is null, which no object can hold; use remove"},
+	"rejects a path that is no text":         {patch("Deployment", `[{op: remove, path: 5}]`), "operation 0: path must be text that starts with /, such as /spec/replicas"},
+	"rejects copies, which could grow":       {patch("Deployment", `[{op: copy, from: /spec, path: /metadata/annotations/a}]`), "operation 0: copy is refused: a few of them could make an object of any size; write the value out"},
+	"rejects a list of text":                 {patch("Deployment", "[hunter2, b]"), "operation 0: expected a map with op and path"},
+}
+
+func TestPatches_Reject(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
-	for sentence, test := range map[string]struct {
-		patch cachev1alpha1.Patch
-		want  []string
-	}{
-		"a target that selects nothing": {
-			patch("ConfigMap", "data: {a: b}"), []string{"selects none", "Deployment sample", "Service sample"},
-		},
-		"another Memcached's object": {
-			cachev1alpha1.Patch{Target: cachev1alpha1.PatchTarget{Kind: "Deployment", Name: new(cachev1alpha1.ObjectName("other"))}, Patch: "spec: {paused: true}"},
-			[]string{"selects none"},
-		},
-		"another group": {
-			cachev1alpha1.Patch{Target: cachev1alpha1.PatchTarget{Kind: "Deployment", Group: new("extensions")}, Patch: "spec: {paused: true}"},
-			[]string{"selects none"},
-		},
-		"a regular expression is no kind":  {patch(".*", "spec: {paused: true}"), []string{"selects none"}},
-		"another kind in the patch":        {patch("Deployment", "kind: StatefulSet"), []string{"StatefulSet", "Deployment"}},
-		"another apiVersion in the patch":  {patch("Deployment", "apiVersion: apps/v2"), []string{"apps/v2", "apps/v1"}},
-		"another name":                     {patch("Deployment", "metadata: {name: other}"), []string{"metadata.name"}},
-		"another name, by an operation":    {patch("Deployment", `[{op: replace, path: /metadata/name, value: other}]`), []string{"metadata.name"}},
-		"another namespace":                {patch("Deployment", "metadata: {namespace: kube-system}"), []string{"metadata.namespace"}},
-		"a finalizer":                      {patch("Deployment", "metadata: {finalizers: [a/b]}"), []string{"metadata.finalizers"}},
-		"no owner":                         {patch("Deployment", "metadata: {ownerReferences: null}"), []string{"metadata.ownerReferences"}},
-		"one more owner":                   {patch("Deployment", `[{op: add, path: /metadata/ownerReferences/-, value: {apiVersion: v1, kind: Pod, name: a, uid: b}}]`), []string{"metadata.ownerReferences"}},
-		"an owner's uid":                   {patch("Deployment", `[{op: replace, path: /metadata/ownerReferences/0/uid, value: b}]`), []string{"metadata.ownerReferences"}},
-		"our label taken away":             {patch("Deployment", "metadata: {labels: {app.kubernetes.io/managed-by: null}}"), []string{"app.kubernetes.io/managed-by"}},
-		"all labels taken away":            {patch("Service", `[{op: remove, path: /metadata/labels}]`), []string{"label app"}},
-		"our label on the pods":            {patch("Deployment", "spec: {template: {metadata: {labels: {memcached_cr: other}}}}"), []string{"memcached_cr"}},
-		"a reserved label that is not set": {patch("Deployment", "metadata: {labels: {app.kubernetes.io/version: '1'}}"), []string{"app.kubernetes.io/version"}},
-		"a Deployment's selector":          {patch("Deployment", "spec: {selector: {matchLabels: {team: web}}}"), []string{"spec.selector"}},
-		"a Service's selector":             {patch("Service", `[{op: replace, path: /spec/selector, value: {app: other}}]`), []string{"spec.selector"}},
-		"a Service's selector, one key":    {patch("Service", "spec: {selector: {memcached_cr: null}}"), []string{"spec.selector"}},
-		"the object itself, by directive":  {patch("PodDisruptionBudget", "$patch: delete"), []string{"may not remove"}},
-		"the object itself, replaced":      {patch("Deployment", "$patch: replace\nspec: {}"), []string{"may not"}},
-		"the whole, by an operation":       {patch("Deployment", `[{op: replace, path: "", value: {}}]`), nil},
-		"status":                           {patch("Deployment", "status: {replicas: 3}"), []string{"status"}},
-		"an unknown field":                 {patch("Deployment", "spec: {template: {spec: {hostnetwork: true}}}"), []string{"hostnetwork"}},
-		"a value of the wrong type":        {patch("Deployment", "spec: {minReadySeconds: soon}"), []string{"minReadySeconds"}},
-		"an operation on what is not there": {
-			patch("Deployment", `[{op: replace, path: /spec/nothing/here, value: 1}]`), []string{"nothing"},
-		},
-		"a test that fails":          {patch("Deployment", `[{op: test, path: /spec/replicas, value: 99}]`), []string{"replicas"}},
-		"an operation of that name":  {patch("Deployment", `[{op: exchange, path: /spec, value: 1}]`), []string{"exchange"}},
-		"a misspelt operation field": {patch("Deployment", `[{op: add, pfad: /spec, value: 1}]`), []string{"pfad"}},
-		"copies, which could grow":   {patch("Deployment", `[{op: copy, from: /spec, path: /metadata/annotations/a}]`), []string{"copy is refused"}},
-		"text":                       {patch("Deployment", "hello"), []string{"a patch is either"}},
-		"a number":                   {patch("Deployment", "1"), []string{"a patch is either"}},
-		"no YAML":                    {patch("Deployment", "a: [b"), []string{"yaml"}},
-		"a key twice":                {patch("Deployment", "spec: {paused: true}\nspec: {}"), []string{"already"}},
-		"a list of text":             {patch("Deployment", "[a, b]"), nil},
-	} {
-		t.Run(sentence, func(t *testing.T) {
+	for name, test := range refusedPatches {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mc := plain()
-			mc.Spec.Patches = []cachev1alpha1.Patch{patch("Deployment", "metadata: {annotations: {first: fine}}"), test.patch}
+			fine := patch("Deployment", "metadata: {annotations: {first: fine}}")
+			mc.Spec.Patches = []cachev1alpha1.Patch{fine, test.patch, fine}
 			objects, err := r.Render(mc)
 			if err == nil {
 				t.Fatalf("it is accepted: %s", asJSON(t, objects))
 			}
-			for _, want := range append(test.want, "spec.patches[1]: ") {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("the error does not say %q: %v", want, err)
-				}
+			if want := "spec.patches[1]: " + test.want; err.Error() != want {
+				t.Errorf("the error is\n%s, want\n%s", err, want)
+			}
+			if invalid, ok := errors.AsType[*InvalidPatchError](err); !ok || invalid.Index != 1 {
+				t.Errorf("it is no InvalidPatchError of patch 1: %#v", err)
 			}
 		})
 	}
@@ -86,7 +120,7 @@ func TestPatchesThatAreRefused(t *testing.T) {
 
 // What a patch says arrives as it was written: numbers as numbers that a field of whole
 // numbers takes, however large, and a null that an operation tests for.
-func TestPatchesKeepTheirValues(t *testing.T) {
+func TestPatches_KeepTheirValues(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
 	user := []any{"spec", "template", "spec", "securityContext", "runAsUser"}
@@ -116,7 +150,7 @@ func TestPatchesKeepTheirValues(t *testing.T) {
 	}
 }
 
-func TestAPatchOfAKindInTwoGroupsNamesTheGroup(t *testing.T) {
+func TestPatches_NameTheGroupOfAKindInTwo(t *testing.T) {
 	t.Parallel()
 	other := "apiVersion: serving.example.com/v1\nkind: Service\nmetadata: {name: other}\n"
 	e := inSite("resources: [other.yaml]\n")
@@ -136,11 +170,14 @@ func TestAPatchOfAKindInTwoGroupsNamesTheGroup(t *testing.T) {
 	}
 }
 
-func TestWhatAPatchCameToIsRememberedAndNotShared(t *testing.T) {
+func TestPatches_ShareNothing(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
 	mc := plain()
-	mc.Spec.Patches = []cachev1alpha1.Patch{patch("Deployment", "metadata: {annotations: {patched: 'yes'}}")}
+	mc.Spec.Patches = []cachev1alpha1.Patch{
+		patch("Deployment", "spec: {template: {metadata: {annotations: {patched: 'yes'}}, spec: {containers: [{name: a, args: [x], env: [{name: b}]}], tolerations: [{key: a}]}}}"),
+		patch("Deployment", "[{op: add, path: /spec/template/spec/containers/0/args, value: [x, {b: [z]}]}, {op: remove, path: /spec/template/spec/containers/0/args/1}]"),
+	}
 	first := mustRender(t, r, mc)
 	want := asJSON(t, first)
 	for range 2 {
@@ -148,26 +185,42 @@ func TestWhatAPatchCameToIsRememberedAndNotShared(t *testing.T) {
 		if got := asJSON(t, again); got != want {
 			t.Fatalf("rendered again it is %s, want %s", got, want)
 		}
-		find(t, again, "Deployment", "sample").SetAnnotations(nil)
-		find(t, first, "Deployment", "sample").SetAnnotations(nil)
-	}
-	mc.Spec.Size = new(int32(7))
-	if got := lookup(find(t, mustRender(t, r, mc), "Deployment", "sample").Object, []any{"spec", "replicas"}); got != int64(7) {
-		t.Errorf("replicas is %v after a change of size", got)
+		for _, object := range slices.Concat(first, again) {
+			scribble(object.Object)
+		}
 	}
 }
 
-func TestPatchesMayOnlyBeginWithJSON(t *testing.T) {
-	t.Parallel()
+// scribble changes every list and map within value.
+func scribble(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, item := range v {
+			scribble(item)
+		}
+		v["scribbled"] = "yes"
+	case []any:
+		for i, item := range v {
+			scribble(item)
+			v[i] = "scribbled"
+		}
+	}
+}
+
+// A bomb of 10 KB costs no more than other text of its length: it is not expanded.
+func TestPatches_BombCostsNothing(t *testing.T) {
 	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
 	mc := plain()
-	// An anchor that doubles nine times over is small text and a large patch.
-	bomb := "a: &a [x, x, x, x, x, x, x, x, x]\n"
-	for previous, next := 'a', 'b'; next <= 'i'; previous, next = next, next+1 {
-		bomb += string(next) + ": &" + string(next) + " [" + strings.Repeat("*"+string(previous)+", ", 8) + "*" + string(previous) + "]\n"
-	}
-	mc.Spec.Patches = []cachev1alpha1.Patch{patch("Deployment", bomb)}
-	if _, err := r.Render(mc); err == nil || !strings.Contains(err.Error(), "spec.patches[0]: ") {
+	mc.Spec.Patches = []cachev1alpha1.Patch{patch("Deployment", aliasBomb(80))}
+	mustRender(t, r, plain())
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := r.Render(mc)
+	runtime.ReadMemStats(&after)
+	if err == nil || !strings.Contains(err.Error(), "spec.patches[0]: line 1: anchors") {
 		t.Errorf("the error is %v", err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 4<<20 {
+		t.Errorf("it took %d bytes", used)
 	}
 }

@@ -170,7 +170,7 @@ func TestNewRefusesMistakesInReplacements(t *testing.T) {
 		},
 		"from a field that is absent": {
 			inFile(t, baseFile, "fieldPath: spec.size", "fieldPath: spec.sise"),
-			[]string{baseFile + ": replacements[1]", "`spec.sise`"},
+			[]string{baseFile + ": replacements[1]", "spec.sise", memcachedFile},
 		},
 		"from an object that is absent": {
 			inFile(t, baseFile, "{kind: Memcached, fieldPath: spec.size}", "{kind: Memcache, fieldPath: spec.size}"),
@@ -199,11 +199,11 @@ func TestNewRefusesMistakesInReplacements(t *testing.T) {
 		},
 		"that changes a name": {
 			inSite("replacements:\n- source: {kind: Memcached, fieldPath: metadata.name}\n  targets: [{select: {kind: Service}, fieldPaths: [metadata.name]}]\n"),
-			[]string{"Service memcached", "must not change kinds or names"},
+			[]string{"Service", "must not change kinds or names"},
 		},
 		"that leads to a value of the wrong type": {
-			inSite("replacements:\n- source: {kind: Memcached, fieldPath: spec.podMetadata}\n  targets: [{select: {kind: Service}, fieldPaths: [metadata.labels]}]\n"),
-			[]string{"Service", "filled in from " + memcachedFile, ".metadata.labels"},
+			inSite("replacements:\n- source: {kind: Memcached, fieldPath: spec.size}\n  targets: [{select: {kind: Service}, fieldPaths: [metadata.labels]}]\n"),
+			[]string{serviceFile + ", changed by " + baseFile, "Service memcached: metadata.labels"},
 		},
 	})
 }

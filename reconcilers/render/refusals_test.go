@@ -90,15 +90,15 @@ func TestNewRefusesMistakesInObjects(t *testing.T) {
 		},
 		"a field of a Deployment in the wrong case": {
 			inFile(t, deploymentFile, "  replicas: 1\n", "  Replicas: 1\n"),
-			[]string{deploymentFile + ": Deployment memcached: .spec.Replicas"},
+			[]string{deploymentFile + ": Deployment memcached: spec.Replicas"},
 		},
 		"a field of a container in the wrong case": {
 			inFile(t, deploymentFile, "        command:", "        imagepullpolicy: Always\n        command:"),
-			[]string{deploymentFile, `.spec.template.spec.containers[name="memcached"].imagepullpolicy`},
+			[]string{deploymentFile, `spec.template.spec.containers[name="memcached"].imagepullpolicy`},
 		},
 		"a value of the wrong type": {
 			inFile(t, deploymentFile, "minReadySeconds: 5", "minReadySeconds: five"),
-			[]string{deploymentFile, ".spec.minReadySeconds", "numeric"},
+			[]string{deploymentFile, "spec.minReadySeconds", "expected a number"},
 		},
 		"a date where a string belongs": {
 			listed(t, "more.yaml", edits{"base/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {since: 2026-01-01}\n"}),
@@ -164,15 +164,15 @@ func TestNewRefusesMistakesInPatches(t *testing.T) {
 	testRefusals(t, map[string]refusal{
 		"an unknown field in a patch file of the site": {
 			edits{siteFile: component + "patches: [{path: pause.yaml}]\n", "components/site/pause.yaml": patch},
-			[]string{"components/site/pause.yaml: Deployment memcached: .spec.Paused"},
+			[]string{"components/site/pause.yaml: Deployment memcached: spec.Paused"},
 		},
 		"an unknown field in a patch within a kustomization": {
 			inSite("patches:\n- patch: |-\n    " + strings.ReplaceAll(patch, "\n", "\n    ")),
-			[]string{siteFile + ": patches[0]: Deployment memcached: .spec.Paused"},
+			[]string{siteFile + ": patches[0]: Deployment memcached: spec.Paused"},
 		},
 		"an unknown field from a JSON patch": {
 			inSite("patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: add, path: /spec/Paused, value: true}\n"),
-			[]string{deploymentFile + ", changed by " + siteFile + ": Deployment memcached: .spec.Paused"},
+			[]string{deploymentFile + ", changed by " + baseFile + ", changed by " + siteFile + ": Deployment memcached: spec.Paused"},
 		},
 		"a JSON patch of a field that is not there": {
 			inSite("patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: replace, path: /spec/nope/x, value: true}\n"),

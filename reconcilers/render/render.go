@@ -3,6 +3,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,11 +28,9 @@ const (
 	// ManagedBy is the value of ManagedByLabel, and the operator's name.
 	ManagedBy = "memcached-operator"
 
-	// maxPlans bounds the memory that sets of components take (about 100 KB each):
-	// authors of Memcacheds choose the sets.
-	maxPlans = 256
-	// maxPatched bounds the memory of patched objects, at about 40 KB each.
-	maxPatched = 128
+	// maxSets bounds the memory that sets of components take, at about 15 KB each: authors
+	// of Memcacheds choose the sets.
+	maxSets = 1024
 )
 
 // Renderer turns Memcacheds into objects. It is safe for use by many goroutines.
@@ -42,21 +41,18 @@ type Renderer struct {
 	kinds    []schema.GroupVersionKind
 	sources  map[schema.GroupVersionKind]string
 	optional map[schema.GroupVersionKind]bool
-	mains    mains
-
-	// patched remembers what patches came to, by digest of objects and patches.
-	patched *lru.Cache
+	// example is the tree's own, from which all sets of components are built.
+	example input
+	// files are where the objects of the templates stand.
+	files map[templateName]string
 
 	openShift atomic.Bool
 
-	mu    sync.Mutex
-	plans map[string]*planOnce
-}
-
-type planOnce struct {
-	sync.Once
-	plan *plan
-	err  error
+	// mu makes a set be built once by those who ask for it at the same time.
+	mu   sync.Mutex
+	sets *lru.Cache
+	// parts are those of the smallest and the largest set.
+	parts *parts
 }
 
 // New checks tree, every component of it alone and all together, with the example
@@ -74,11 +70,11 @@ func New(tree Tree, defaults Defaults) (*Renderer, error) {
 		defaults: defaults,
 		checker:  newChecker(),
 		sources:  map[schema.GroupVersionKind]string{},
-		mains:    mains{},
-		patched:  lru.New(maxPatched),
-		plans:    map[string]*planOnce{},
+		sets:     lru.New(maxSets),
+		parts:    newParts(),
 	}
-	defer forgetSchema()
+	defer openAPI.reset()
+	specBounds() // Now, and not when the first Memcached waits for it.
 	kinds, err := r.check()
 	if err != nil {
 		return nil, fmt.Errorf("templates: %w", err)
@@ -123,19 +119,32 @@ func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.planFor(in)
+	if err := checkSpec(in.memcached["spec"].(map[string]any)); err != nil {
+		return nil, err
+	}
+	p, err := r.prebuiltFor(in, nil)
 	if err != nil {
 		return nil, err
 	}
 	objects, err := p.objects(in)
+	if kind, ok := errors.AsType[*kindError](err); ok {
+		objects, err = r.objectsOfOtherKinds(in, kind)
+	}
 	if err != nil {
 		return nil, err
 	}
-	finished, err := p.finish(objects, mc)
+	result, err := p.setMetadata(objects, mc)
 	if err != nil {
 		return nil, err
 	}
-	return r.patch(finished, mc.Spec.Patches)
+	slices.SortStableFunc(result, inApplyOrder)
+	if err := r.checker.patch(result, mc.Spec.Patches); err != nil {
+		return nil, err
+	}
+	if err := checkSizes(result); err != nil {
+		return nil, err
+	}
+	return result, nil
 }
 
 // input is what goes into the build for mc.
@@ -143,34 +152,75 @@ func (r *Renderer) input(mc *cachev1alpha1.Memcached) (input, error) {
 	return newInput(mc, r.defaults.valuesFor(mc, r.openShift.Load()))
 }
 
-// planFor returns the plan for the components that in turns on, and makes it the
-// first time.
-func (r *Renderer) planFor(in input) (*plan, error) {
+// prebuiltFor returns the prebuilt for the components that in turns on, and builds it
+// the first time. kinds are the fields whose values in in are of another kind than
+// those of the example.
+func (r *Renderer) prebuiltFor(in input, kinds [][]any) (*prebuilt, error) {
 	components := in.active(r.tree.components())
 	key := strings.Join(components, ",")
+	example := r.example
+	for _, source := range kinds {
+		value := exampleOfKind(lookup(in.fields(), source))
+		example = example.copy()
+		setAt(example.fields(), source, value)
+		key += fmt.Sprintf(" %s=%T", dotted(source), value)
+	}
 	r.mu.Lock()
-	once, ok := r.plans[key]
+	once, ok := r.sets.Get(key)
 	if !ok {
-		if len(r.plans) >= maxPlans {
-			clear(r.plans)
-		}
-		once = &planOnce{}
-		r.plans[key] = once
+		once = sync.OnceValues(func() (*prebuilt, error) { return r.prebuild(components, example) })
+		r.sets.Add(key, once)
 	}
 	r.mu.Unlock()
-	once.Do(func() {
-		defer forgetSchema()
-		once.plan, once.err = newPlan(r.parsed, components, in, r.mains)
-	})
-	return once.plan, once.err
+	return once.(func() (*prebuilt, error))()
 }
 
-// finish gives the objects what is not the templates' to say: name, namespace,
-// owner and the label that marks them as the operator's.
-func (p *plan) finish(objects []map[string]any, mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, error) {
-	if err := p.naming.check(objects); err != nil {
+// prebuild compiles and verifies the set components.
+func (r *Renderer) prebuild(components []string, example input) (*prebuilt, error) {
+	example = example.without(r.off(components))
+	p, err := compile(r.parsed, components, example)
+	if err != nil {
 		return nil, err
 	}
+	if err := p.verify(example); err != nil {
+		return nil, err
+	}
+	r.parts.share(p.placeholders)
+	if p.placeholders == nil {
+		r.defaults.Log.Info("Rendering by full builds, which takes 10 to 100 times longer: the templates change what a replacement filled in", "components", components)
+	}
+	return p, nil
+}
+
+// objectsOfOtherKinds returns the objects for in, in which the values that errors of
+// the kind of first name are of another kind than in the example.
+func (r *Renderer) objectsOfOtherKinds(in input, first *kindError) ([]map[string]any, error) {
+	kinds := [][]any{first.source}
+	for {
+		p, err := r.prebuiltFor(in, kinds)
+		if err != nil {
+			return nil, err
+		}
+		objects, err := p.objects(in)
+		next, ok := errors.AsType[*kindError](err)
+		if !ok || slices.ContainsFunc(kinds, func(source []any) bool { return slices.Equal(source, next.source) }) {
+			return objects, err
+		}
+		kinds = append(kinds, next.source)
+	}
+}
+
+// exampleOfKind returns an example of the kind of value, a number or a string.
+func exampleOfKind(value any) any {
+	if _, isNumber := value.(int64); isNumber {
+		return int64(1)
+	}
+	return "example"
+}
+
+// setMetadata sets the metadata that the operator owns: name, namespace, owner
+// reference and managed-by label.
+func (p *prebuilt) setMetadata(objects []map[string]any, mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, error) {
 	p.naming.apply(objects, mc.Name)
 	owner, err := ownerReference(mc)
 	if err != nil {
@@ -191,7 +241,6 @@ func (p *plan) finish(objects []map[string]any, mc *cachev1alpha1.Memcached) ([]
 		mirrorServiceAccount(object)
 		result = append(result, u)
 	}
-	slices.SortStableFunc(result, inApplyOrder)
 	return result, nil
 }
 

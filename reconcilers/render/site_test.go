@@ -35,10 +35,10 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 			patch(`{paused: true}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "paused"}, true, false,
 		},
 		"a field that spec.size fills in": {
-			patch(`{replicas: 7}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), true,
+			patch(`{replicas: 7}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), false,
 		},
 		"a field that spec.size fills in, by kustomize's own replicas": {
-			inSite("replicas: [{name: memcached, count: 7}]\n"), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), true,
+			inSite("replicas: [{name: memcached, count: 7}]\n"), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), false,
 		},
 		"a replacement over one of the base": {
 			inSite("replacements:\n- sourceValue: \"7\"\n  targets: [{select: {kind: Deployment}, fieldPaths: [spec.replicas]}]\n"),
@@ -63,15 +63,20 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 			inSite("patches:\n- target: {kind: Deployment, labelSelector: memcached_cr=sample}\n  patch: |-\n    - {op: add, path: /spec/paused, value: true}\n"),
 			cachev1alpha1.MemcachedSpec{}, []any{"spec", "paused"}, true, true,
 		},
+		"an item of a list that a field fills in": {
+			inSite("patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: replace, path: /spec/template/spec/containers/0/command/0, value: nice}\n"),
+			cachev1alpha1.MemcachedSpec{ExtraArgs: []cachev1alpha1.ExtraArg{"--disable-cas", "--disable-dumping"}},
+			field("command", 0), "nice", true,
+		},
 		"an annotation beside the user's": {
 			patch(`{template: {metadata: {annotations: {example.com/owner: site}}}}`),
 			cachev1alpha1.MemcachedSpec{PodMetadata: full},
-			[]any{"spec", "template", "metadata", "annotations", "example.com/owner"}, "site", true,
+			[]any{"spec", "template", "metadata", "annotations", "example.com/owner"}, "site", false,
 		},
 		"a label on all pods beside the user's": {
 			inSite("labels: [{pairs: {team: site}, includeTemplates: true}]\n"),
 			cachev1alpha1.MemcachedSpec{PodMetadata: full},
-			[]any{"spec", "template", "metadata", "labels", "team"}, "site", true,
+			[]any{"spec", "template", "metadata", "labels", "team"}, "site", false,
 		},
 		"a sidecar, which kustomize puts first": {
 			patch(`{template: {spec: {containers: [{name: exporter, image: exporter:1}]}}}`),
@@ -81,10 +86,11 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			r := mustNew(t, edited(t, test.edits), Defaults{})
+			r := mustNew(t, edited(t, test.edits), Defaults{AllowPrivilegedFields: true})
 			mc := plain()
 			mc.Spec.Image = test.spec.Image
 			mc.Spec.PodMetadata = test.spec.PodMetadata
+			mc.Spec.ExtraArgs = test.spec.ExtraArgs
 			if test.spec.ContainerPort != nil {
 				mc.Spec.ContainerPort = test.spec.ContainerPort
 			}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -118,6 +119,8 @@ type Defaults struct {
 	ReloaderImage string
 	// AllowPrivilegedFields lets Memcacheds set guarded fields: guarded.Fields.
 	AllowPrivilegedFields bool
+	// Log takes what an operator of templates should know. The zero value discards it.
+	Log logr.Logger
 	// OperandImages are the images that Memcacheds may name without it. They default to
 	// the repositories of the images above, else of those in the templates.
 	OperandImages guarded.Images

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
 func TestComputeReportsWhatIs(t *testing.T) {
@@ -159,19 +160,19 @@ func TestLongMessagesAreClippedAtACharactersBorder(t *testing.T) {
 	for extra := range 5 {
 		text := strings.Repeat("x", extra) + words(300)
 		got := meta.FindStatusCondition(Compute(observed(renderError(text))).Conditions, cachev1alpha1.ConditionReady).Message
-		if len(got) > maxMessage || len(got) < maxMessage-len("ä") || !utf8.ValidString(got) {
+		if len(got) > sanitize.MaxBytes || len(got) < sanitize.MaxBytes-len("ä") || !utf8.ValidString(got) {
 			t.Errorf("%d bytes, valid UTF-8: %t", len(got), utf8.ValidString(got))
 		}
 		if clipped, ok := strings.CutSuffix(got, "…"); !ok || !strings.HasPrefix(text, clipped) {
 			t.Errorf("it is not the beginning of the message: %q", got)
 		}
 	}
-	exact := strings.Repeat("x", maxMessage)
+	exact := strings.Repeat("x", sanitize.MaxBytes)
 	if got := Compute(observed(renderError(exact))).Conditions[0].Message; got != exact {
-		t.Errorf("a message of %d bytes becomes one of %d", maxMessage, len(got))
+		t.Errorf("a message of %d bytes becomes one of %d", sanitize.MaxBytes, len(got))
 	}
 	// JSON has no place for other bytes; what is stored would differ for ever.
-	if got := Compute(observed(renderError("a\xffb"))).Conditions[0].Message; got != "a\uFFFDb" {
+	if got := Compute(observed(renderError("a\xffb"))).Conditions[0].Message; got != `a\xffb` {
 		t.Errorf("invalid UTF-8 becomes %q", got)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
 // mainContainer is the tutorial's name of the container that runs memcached.
@@ -65,7 +66,7 @@ func (o Observation) LeftOutNote() string {
 		slices.Sort(kinds[why])
 		notes = append(notes, fmt.Sprintf("left out, since %s: %s", why, strings.Join(kinds[why], ", ")))
 	}
-	return strings.Join(notes, "; ")
+	return sanitize.TextOf(strings.Join(notes, "; "), sanitize.MaxBytes/2)
 }
 
 // IsPaused tells whether mc asks to be left as it is.
@@ -92,7 +93,7 @@ func Compute(o Observation) cachev1alpha1.MemcachedStatus {
 		status.Selector = metav1.FormatLabelSelector(d.Spec.Selector)
 		for _, container := range d.Spec.Template.Spec.Containers {
 			if container.Name == mainContainer {
-				status.Image = container.Image
+				status.Image = sanitize.Text(container.Image)
 			}
 		}
 	}

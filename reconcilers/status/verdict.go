@@ -16,6 +16,8 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/guarded"
+	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
 type outcome int
@@ -35,15 +37,13 @@ type verdict struct {
 	message string
 }
 
-// maxMessage bounds a condition's message; the API allows 32,768 bytes, but
-// `kubectl get` prints it on a line.
-const maxMessage = 1024
-
-// judge returns the verdict, and what had to be left out behind it, unclipped.
+// judge returns the verdict, and what had to be left out behind it, which is never
+// truncated.
 func judge(o Observation) verdict {
 	v := firstVerdict(o)
 	if note := o.LeftOutNote(); note != "" {
-		v.message += "; " + note
+		note = "; " + note
+		v.message = sanitize.TextOf(v.message, sanitize.MaxBytes-len(note)) + note
 	}
 	return v
 }
@@ -64,7 +64,7 @@ func firstVerdict(o Observation) verdict {
 	}
 	for _, check := range checks {
 		if v := check(o); v != nil {
-			return v.wellFormed()
+			return v.sanitize()
 		}
 	}
 	switch {
@@ -80,13 +80,13 @@ func firstVerdict(o Observation) verdict {
 // reasonForm is what the API takes as a condition's reason.
 var reasonForm = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 
-// wellFormed puts words of others into the form that the API takes: a status that
-// it refuses would never be written.
-func (v verdict) wellFormed() verdict {
+// sanitize puts words of others into the form that the API takes: a status that it
+// rejects would never be written.
+func (v verdict) sanitize() verdict {
 	if !reasonForm.MatchString(v.reason) {
 		v.reason, v.message = cachev1alpha1.ReasonRollingOut, v.reason+": "+v.message
 	}
-	v.message = clip(v.message)
+	v.message = sanitize.Text(v.message)
 	return v
 }
 
@@ -105,8 +105,12 @@ func renderFailed(o Observation) *verdict {
 	reason := cachev1alpha1.ReasonRenderFailed
 	if _, ok := errors.AsType[*guarded.Error](o.RenderErr); ok {
 		reason = cachev1alpha1.ReasonPrivilegedField
+	} else if _, ok := errors.AsType[*render.LimitError](o.RenderErr); ok {
+		reason = cachev1alpha1.ReasonLimitExceeded
+	} else if _, ok := errors.AsType[*render.InvalidPatchError](o.RenderErr); ok {
+		reason = cachev1alpha1.ReasonInvalidPatch
 	}
-	return &verdict{stalled, reason, o.RenderErr.Error()}
+	return &verdict{stalled, reason, sanitize.Message(o.RenderErr)}
 }
 
 func objectsRefused(o Observation) *verdict {
@@ -116,7 +120,7 @@ func objectsRefused(o Observation) *verdict {
 		if result.Err == nil || !apply.IsTerminal(result.Err) {
 			continue
 		}
-		messages = append(messages, result.Err.Error())
+		messages = append(messages, sanitize.Message(result.Err))
 		if _, ok := errors.AsType[*apply.ForeignError](result.Err); ok {
 			reason = cachev1alpha1.ReasonForeignObject
 		} else if reason == "" {
@@ -133,7 +137,7 @@ func objectsFailed(o Observation) *verdict {
 	var messages []string
 	for _, result := range o.Results {
 		if result.Action == apply.Failed {
-			messages = append(messages, result.Err.Error())
+			messages = append(messages, sanitize.Message(result.Err))
 		}
 	}
 	if len(messages) == 0 {
@@ -156,7 +160,7 @@ func pruneFailed(o Observation) *verdict {
 	if o.PruneErr == nil {
 		return nil
 	}
-	return &verdict{reconciling, cachev1alpha1.ReasonApplyFailed, o.PruneErr.Error()}
+	return &verdict{reconciling, cachev1alpha1.ReasonApplyFailed, sanitize.Message(o.PruneErr)}
 }
 
 func podsNotMade(o Observation) *verdict {
@@ -254,13 +258,4 @@ func podProblem(pod corev1.Pod) (reason, message string) {
 		return waiting.Reason, message
 	}
 	return "", ""
-}
-
-// clip shortens a message at a character's border.
-func clip(message string) string {
-	message = strings.ToValidUTF8(message, "\uFFFD")
-	if len(message) <= maxMessage {
-		return message
-	}
-	return strings.ToValidUTF8(message[:maxMessage-len("…")], "") + "…"
 }

@@ -15,6 +15,8 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/guarded"
+	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
 // row is one line of a table: of what is given follows one verdict.
@@ -90,6 +92,21 @@ var verdicts = map[string]row{
 	"a template that gives no objects stalls": {
 		renderError("base/deployment.yaml: replicas: no such field"), stalled, "RenderFailed", "base/deployment.yaml: replicas: no such field", true,
 	},
+	"a patch that cannot be applied stalls with a reason of its own": {
+		func(o *Observation) {
+			o.RenderErr = &render.InvalidPatchError{Index: 2, Err: errors.New("line 1: a\tb")}
+		},
+		stalled, "InvalidPatch", `spec.patches[2]: line 1: a\tb`, true,
+	},
+	"a spec that is too large stalls with a reason of its own": {
+		func(o *Observation) { o.RenderErr = &render.LimitError{Message: "spec.size is 5000"} }, stalled, "LimitExceeded", "spec.size is 5000", true,
+	},
+	"a patch that is too large stalls with the same reason": {
+		func(o *Observation) {
+			o.RenderErr = &render.InvalidPatchError{Err: &render.LimitError{Message: "too long"}}
+		},
+		stalled, "LimitExceeded", "spec.patches[0]: too long", true,
+	},
 	"a field that needs the right stalls with a reason of its own": {
 		func(o *Observation) {
 			o.RenderErr = fmt.Errorf("rendering: %w", &guarded.Error{Fields: guarded.Fields[:1]})
@@ -123,7 +140,7 @@ var verdicts = map[string]row{
 	},
 	"what is left out is said behind a message that is too long": {
 		all(failing("Service", strings.Repeat("x", 2000)), leftOut("ServiceMonitor", "it is not served")), reconciling, "ApplyFailed",
-		strings.Repeat("x", maxMessage-len("…")) + "…; left out, since it is not served: ServiceMonitor", true,
+		strings.Repeat("x", sanitize.MaxBytes-len("…; left out, since it is not served: ServiceMonitor")) + "…; left out, since it is not served: ServiceMonitor", true,
 	},
 	"somebody else's object stalls and is named": {
 		foreign("Service"), stalled, "ForeignObject", foreignText("Service"), true,
@@ -134,7 +151,7 @@ var verdicts = map[string]row{
 	},
 	"an object that the server calls invalid stalls with its words": {
 		invalid("Deployment", "spec", "must be a number"), stalled, "InvalidObject",
-		`Deployment "cache" is invalid: spec: Invalid value: "x": must be a number`, true,
+		`Deployment "cache" is invalid: spec: Invalid value: must be a number`, true,
 	},
 	"an object that does not fit its schema stalls": {
 		result("Service", apply.Failed, &apply.SchemaError{Kind: "Service", Name: "cache", Err: errors.New(".spec.port: no such field")}),
@@ -142,11 +159,11 @@ var verdicts = map[string]row{
 	},
 	"a foreign object gives the reason also after an invalid one": {
 		all(invalid("Service", "spec", "bad"), foreign("PodDisruptionBudget")), stalled, "ForeignObject",
-		`Service "cache" is invalid: spec: Invalid value: "x": bad; ` + foreignText("PodDisruptionBudget"), true,
+		`Service "cache" is invalid: spec: Invalid value: bad; ` + foreignText("PodDisruptionBudget"), true,
 	},
 	"a foreign object gives the reason also before an invalid one": {
 		all(foreign("Service"), invalid("PodDisruptionBudget", "spec", "bad")), stalled, "ForeignObject",
-		foreignText("Service") + `; PodDisruptionBudget "cache" is invalid: spec: Invalid value: "x": bad`, true,
+		foreignText("Service") + `; PodDisruptionBudget "cache" is invalid: spec: Invalid value: bad`, true,
 	},
 	"a write that failed is tried again": {
 		failing("Service", "the server is busy"), reconciling, "ApplyFailed", "the server is busy", true,

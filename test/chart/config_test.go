@@ -31,6 +31,7 @@ var always = []difference{
 	{`chart: Deployment .*\.image=memcached-operator:[0-9.]+`, "the chart's appVersion says which image"},
 	{`chart: Deployment .*\.imagePullPolicy=IfNotPresent`, "a value, whose default is the cluster's for a tag"},
 	{`chart: Deployment .*\.args=--leader-elect-resource-name=memcached-operator`, "two releases in one namespace need a lease each"},
+	{`(chart|config): Role .*-leader-election-role \.rules\[1\]\.resourceNames=memcached-operator(\.cache\.example\.com)?`, "the role names that lease"},
 	{`chart: Deployment .*\.args=--zap-log-level=info`, "a value, whose default is the operator's own"},
 }
 

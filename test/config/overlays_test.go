@@ -170,6 +170,29 @@ func TestWhatIsAppliedBesideFitsTheManager(t *testing.T) {
 	}
 }
 
+// TestLeaderElectionRole_NamesTheLease: the operator may touch one lease, the one that it takes by default.
+func TestLeaderElectionRole_NamesTheLease(t *testing.T) {
+	t.Parallel()
+	const lease = "memcached-operator.cache.example.com"
+	for _, directory := range []string{"default", "namespaced", "manifests"} {
+		var named []string
+		for _, role := range all[*rbacv1.Role](build(t, directory)) {
+			for _, rule := range role.Rules {
+				switch {
+				case !slices.Contains(rule.Resources, "leases"):
+				case slices.Equal(rule.ResourceNames, []string{lease}):
+					named = append(named, rule.Verbs...)
+				case !slices.Equal(rule.Verbs, []string{"create"}):
+					t.Errorf("config/%s: the Role %s grants %q on leases called %q, want only create on any", directory, role.Name, rule.Verbs, rule.ResourceNames)
+				}
+			}
+		}
+		if !slices.Equal(named, []string{"get", "update"}) {
+			t.Errorf("config/%s: the verbs on the lease %s are %q, want get and update", directory, lease, named)
+		}
+	}
+}
+
 // Privileged fields are on only where the policy is that guards them; both are for
 // installs that are the cluster's.
 func TestPrivilegedFieldsComeWithTheirPolicy(t *testing.T) {

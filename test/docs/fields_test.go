@@ -5,6 +5,7 @@ package docs
 import (
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,8 +37,15 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	}
 }
 
-// fieldsOf are the paths of the fields of a type of ours, down to those that are
-// Kubernetes' own.
+// ofKubernetes are the types that have the fields of Kubernetes' own, which Kubernetes
+// documents.
+var ofKubernetes = []reflect.Type{
+	reflect.TypeFor[cachev1alpha1.Affinity](), reflect.TypeFor[cachev1alpha1.NetworkPolicyPeer](), reflect.TypeFor[cachev1alpha1.ResourceAmounts](),
+	reflect.TypeFor[cachev1alpha1.Toleration](), reflect.TypeFor[cachev1alpha1.TopologySpreadConstraint](),
+}
+
+// fieldsOf returns the paths of the fields of a type of ours, down to those of
+// Kubernetes.
 func fieldsOf(of reflect.Type, prefix string) []string {
 	var fields []string
 	for field := range of.Fields() {
@@ -60,5 +68,5 @@ func fieldsOf(of reflect.Type, prefix string) []string {
 }
 
 func isOurs(of reflect.Type) bool {
-	return of.PkgPath() == reflect.TypeFor[cachev1alpha1.MemcachedSpec]().PkgPath()
+	return of.PkgPath() == reflect.TypeFor[cachev1alpha1.MemcachedSpec]().PkgPath() && !slices.Contains(ofKubernetes, of)
 }

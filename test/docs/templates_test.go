@@ -68,7 +68,7 @@ func TestTakingAnObjectAwayWorks(t *testing.T) {
 		Data: []byte("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n" + found[1]),
 	}}
 	for sentence, spec := range map[string]cachev1alpha1.MemcachedSpec{
-		"by itself": {},
+		"by itself":                            {},
 		"beside spec.podDisruptionBudget.omit": {PodDisruptionBudget: &cachev1alpha1.PodDisruptionBudget{Omit: new(true)}},
 	} {
 		t.Run(sentence, func(t *testing.T) {

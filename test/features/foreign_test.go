@@ -23,11 +23,11 @@ func TestAUsersObjectIsLeftAloneByTheFeatureThatNeedsItsName(t *testing.T) {
 	}{
 		"a NetworkPolicy": {
 			on:     "networkPolicy: {from: [{podSelector: {matchLabels: {team: web}}}]}",
-			theirs: "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: cache}, spec: {podSelector: {}, policyTypes: [Egress]}}",
-			key:    networkPolicy, called: "NetworkPolicy cache",
+			theirs: "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: cache-clients}, spec: {podSelector: {}, policyTypes: [Egress]}}",
+			key:    networkPolicy, called: "NetworkPolicy cache-clients",
 		},
 		"a Service of the cluster IP's name": {
-			on:     "{service: {clusterIP: true}, containerPort: 21211}",
+			on:     "{service: {clusterIPService: true}, containerPort: 21211}",
 			theirs: "{apiVersion: v1, kind: Service, metadata: {name: cache-clusterip}, spec: {selector: {app: web}, ports: [{port: 80}]}}",
 			key:    clusterIP, called: "Service cache-clusterip", made: []string{deployment, service},
 		},

@@ -18,7 +18,7 @@ import (
 var toggled = []string{
 	"affinity", "auth with tls", "extraArgs", "metrics", "patches of every kind", "patches of the Deployment",
 	"podDisruptionBudget.maxUnavailable", "podMetadata.annotations", "podMetadata.labels", "resources",
-	"service.annotations", "service.clusterIP", "service.labels", "serviceAccountName", "tls with auth", "tls.plaintextPort",
+	"service.annotations", "service.clusterIPService", "service.labels", "serviceAccountName", "tls with auth", "tls.plaintextPort",
 }
 
 // ofOthers is what others add to each child. The key of the annotation is nobody else's

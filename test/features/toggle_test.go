@@ -47,12 +47,12 @@ var features = map[string]feature{
 		with: "resources: {limits: {memory: 2Gi}}",
 		on:   "memory: 128Mi", changed: "memory: 1Gi", writes: deployment,
 	},
-	"maxConnections": {on: "maxConnections: 2048", changed: "maxConnections: 4096", writes: deployment},
-	"threads":        {on: "threads: 8", changed: "threads: 2", writes: deployment},
-	"maxItemSize":    {on: "maxItemSize: 2Mi", changed: "maxItemSize: 100Ki", writes: deployment},
-	"idleTimeout":    {on: "idleTimeout: 90s", changed: "idleTimeout: 1h30m", writes: deployment},
-	"verbosity":      {on: "verbosity: 1", changed: "verbosity: 3", writes: deployment},
-	"extraArgs":      {on: "extraArgs: [--disable-evictions]", changed: "extraArgs: [--disable-cas, --disable-evictions]", writes: deployment},
+	"maxConnections":     {on: "maxConnections: 2048", changed: "maxConnections: 4096", writes: deployment},
+	"threads":            {on: "threads: 8", changed: "threads: 2", writes: deployment},
+	"maxItemSize":        {on: "maxItemSize: 2Mi", changed: "maxItemSize: 100Ki", writes: deployment},
+	"idleTimeoutSeconds": {on: "idleTimeoutSeconds: 90", changed: "idleTimeoutSeconds: 5400", writes: deployment},
+	"verbosity":          {on: "verbosity: 1", changed: "verbosity: 3", writes: deployment},
+	"extraArgs":          {on: "extraArgs: [--disable-evictions]", changed: "extraArgs: [--disable-cas, --disable-evictions]", writes: deployment},
 
 	"imagePullPolicy":  {on: "imagePullPolicy: Always", changed: "imagePullPolicy: Never", writes: deployment},
 	"imagePullSecrets": {on: "imagePullSecrets: [{name: a}]", changed: "imagePullSecrets: [{name: b}, {name: a}]", writes: deployment},
@@ -81,15 +81,15 @@ var features = map[string]feature{
 	"minReadySeconds":               {on: "minReadySeconds: 30", changed: "minReadySeconds: 0", writes: deployment},
 	"preStop":                       {on: "preStop: {sleepSeconds: 5}", changed: "preStop: {sleepSeconds: 10}", writes: deployment},
 
-	"service.labels":      {on: "service: {labels: {team: a, tier: b}}", changed: "service: {labels: {team: b}}", writes: service},
-	"service.annotations": {on: "service: {annotations: {example.com/a: a}}", changed: "service: {annotations: {example.com/b: b}}", writes: service},
-	"service.clusterIP":   {on: "service: {clusterIP: true}", writes: clusterIP},
+	"service.labels":           {on: "service: {labels: {team: a, tier: b}}", changed: "service: {labels: {team: b}}", writes: service},
+	"service.annotations":      {on: "service: {annotations: {example.com/a: a}}", changed: "service: {annotations: {example.com/b: b}}", writes: service},
+	"service.clusterIPService": {on: "service: {clusterIPService: true}", writes: clusterIP},
 	"containerPort with a cluster IP": {
-		with: "service: {clusterIP: true}",
+		with: "service: {clusterIPService: true}",
 		on:   "containerPort: 21211", changed: "containerPort: 21212", writes: deployment + " " + clusterIP + " " + service,
 	},
 	"podDisruptionBudget.maxUnavailable": {on: "podDisruptionBudget: {maxUnavailable: 2}", changed: "podDisruptionBudget: {maxUnavailable: 25%}", writes: budget},
-	"podDisruptionBudget.disabled":       {on: "podDisruptionBudget: {disabled: true}", writes: budget},
+	"podDisruptionBudget.omit":           {on: "podDisruptionBudget: {omit: true}", writes: budget},
 	"networkPolicy": {
 		on:      "networkPolicy: {from: [{podSelector: {matchLabels: {team: web}}}]}",
 		changed: "networkPolicy: {from: [{podSelector: {}, namespaceSelector: {}}, {ipBlock: {cidr: 10.0.0.0/8}}]}", writes: networkPolicy,
@@ -110,7 +110,7 @@ var features = map[string]feature{
 	// The policy speaks of the port by its name: another number does not change it, and
 	// the row with another number is the one above.
 	"tls.plaintextPort with a network policy and a cluster IP": {
-		with: "{tls: {secretName: a}, service: {clusterIP: true}, networkPolicy: {from: [{podSelector: {}}]}}",
+		with: "{tls: {secretName: a}, service: {clusterIPService: true}, networkPolicy: {from: [{podSelector: {}}]}}",
 		on:   "tls: {secretName: a, plaintextPort: 11212}", writes: deployment + " " + networkPolicy + " " + clusterIP + " " + service,
 	},
 	"tls with auth": {with: "auth: {secretName: a}", on: "tls: {secretName: a, clientAuth: Require}", changed: "tls: {secretName: b}", writes: deployment},
@@ -123,7 +123,7 @@ var features = map[string]feature{
 	"metrics.resources": {with: "metrics: {}", on: "metrics: {resources: {requests: {cpu: 20m}}}", changed: "metrics: {resources: {limits: {memory: 1Gi}}}", writes: deployment},
 	"metrics.serviceMonitor": {
 		with: "metrics: {}",
-		on:   "metrics: {serviceMonitor: {}}", changed: "metrics: {serviceMonitor: {interval: 1m}}", writes: monitor,
+		on:   "metrics: {serviceMonitor: {}}", changed: "metrics: {serviceMonitor: {intervalSeconds: 60}}", writes: monitor,
 	},
 	"metrics.serviceMonitor.labels": {
 		with: "metrics: {serviceMonitor: {}}",
@@ -148,7 +148,7 @@ var features = map[string]feature{
 		changed: `patches: [{target: {kind: Deployment}, patch: "spec: {template: {spec: {serviceAccountName: b}}}"}]`, writes: deployment,
 	},
 	"patches of every kind": {
-		with:    "{metrics: {serviceMonitor: {}, rules: {}}, service: {clusterIP: true}, networkPolicy: {from: [{podSelector: {}}]}}",
+		with:    "{metrics: {serviceMonitor: {}, rules: {}}, service: {clusterIPService: true}, networkPolicy: {from: [{podSelector: {}}]}}",
 		on:      annotated("a"),
 		changed: annotated("b"),
 		writes:  deployment + " " + networkPolicy + " " + budget + " " + rule + " " + monitor + " " + service + " " + clusterIP,

@@ -174,6 +174,6 @@ func texts(pattern *syntax.Regexp) []string {
 // What stands in a field of its own holds, whatever extraArgs says of the same setting.
 func TestFieldsHoldAgainstExtraArgs(t *testing.T) {
 	t.Parallel()
-	startsWith(t, "{maxItemSize: 96Ki, extraArgs: [--extended=slab_chunk_max=1, --max-item-size=2048, --extended=idle_timeout=1, --udp-port=11211], idleTimeout: 90s}",
+	startsWith(t, "{maxItemSize: 96Ki, extraArgs: [--extended=slab_chunk_max=1, --max-item-size=2048, --extended=idle_timeout=1, --udp-port=11211], idleTimeoutSeconds: 90}",
 		settings{"slab_chunk_max": "32768", "item_size_max": "98304", "idle_timeout": "90", "udpport": "0"})
 }

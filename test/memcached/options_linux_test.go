@@ -36,14 +36,14 @@ func TestOptions(t *testing.T) {
 		"items of several megabytes":                  {"maxItemSize: 1536Ki", settings{"item_size_max": "1572864", "slab_chunk_max": "524288"}},
 		"items of half the memory":                    {"maxItemSize: 32Mi", settings{"item_size_max": "33554432"}},
 		"the largest items":                           {"{memory: 2Gi, maxItemSize: 1Gi}", settings{"item_size_max": "1073741824"}},
-		"idle timeout":                                {"idleTimeout: 1h30m", settings{"idle_timeout": "5400"}},
-		"the longest idle timeout":                    {"idleTimeout: 8760h", settings{"idle_timeout": "31536000"}},
+		"idle timeout":                                {"idleTimeoutSeconds: 5400", settings{"idle_timeout": "5400"}},
+		"the longest idle timeout":                    {"idleTimeoutSeconds: 31536000", settings{"idle_timeout": "31536000"}},
 		"no verbosity":                                {"verbosity: 0", settings{"verbosity": "0"}},
 		"verbosity 1":                                 {"verbosity: 1", settings{"verbosity": "1"}},
 		"verbosity 2":                                 {"verbosity: 2", settings{"verbosity": "2"}},
 		"verbosity 3":                                 {"verbosity: 3", settings{"verbosity": "3"}},
 		"every option": {
-			"{memory: 1Gi, maxConnections: 2000, threads: 2, maxItemSize: 96Ki, idleTimeout: 90s, verbosity: 1, extraArgs: [--disable-flush-all, --extended=no_maxconns_fast]}",
+			"{memory: 1Gi, maxConnections: 2000, threads: 2, maxItemSize: 96Ki, idleTimeoutSeconds: 90, verbosity: 1, extraArgs: [--disable-flush-all, --extended=no_maxconns_fast]}",
 			settings{
 				"maxbytes": "1073741824", "maxconns": "2000", "num_threads": "2", "item_size_max": "98304", "slab_chunk_max": "32768",
 				"idle_timeout": "90", "verbosity": "1", "flush_enabled": "no", "maxconns_fast": "no", "udpport": "0",

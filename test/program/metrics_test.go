@@ -50,7 +50,7 @@ func TestGuardsMetrics(t *testing.T) {
 	reader, subject := identity(t)
 	bind(t, subject, "", "memcached-operator-metrics-reader")
 	address := freeAddress(t)
-	startReady(t, suite.newNamespace(t), "--metrics-bind-address="+address)
+	p, _ := startReady(t, suite.newNamespace(t), "--metrics-bind-address="+address)
 	client, url := trusting(nil), "https://"+address+"/metrics"
 	eventually(t, "metrics should be served", func() bool {
 		status, _ := get(t, client, url, "")
@@ -64,6 +64,10 @@ func TestGuardsMetrics(t *testing.T) {
 		"one who may not read them":   {stranger.BearerToken, http.StatusForbidden},
 		"one who may":                 {reader.BearerToken, http.StatusOK},
 		"the operator itself may not": {suite.operator.BearerToken, http.StatusForbidden},
+		"no token of this server":     {"no-token-of-this-server", http.StatusUnauthorized},
+		"a token that is no JWT":      {"a.b.c", http.StatusUnauthorized},
+		"a token with a wrong end":    {reader.BearerToken + "x", http.StatusUnauthorized},
+		"a token of many bytes":       {strings.Repeat("x", 100_000), http.StatusUnauthorized},
 	} {
 		status, body := get(t, client, url, test.token)
 		if status != test.want {
@@ -73,8 +77,8 @@ func TestGuardsMetrics(t *testing.T) {
 			t.Errorf("%s: the answer holds metrics: %t", sentence, got)
 		}
 	}
-	if status, _ := get(t, client, url, "no-token-of-this-server"); status == http.StatusOK {
-		t.Error("a token that is none is let through")
+	if errors := p.log.errors(); len(errors) > 0 {
+		t.Errorf("requests that are turned away are logged as errors: %q", errors)
 	}
 	if status, _ := get(t, http.DefaultClient, "http://"+address+"/metrics", reader.BearerToken); status == http.StatusOK {
 		t.Error("plain HTTP is served too")

@@ -47,10 +47,10 @@ func TestRefusesTemplates(t *testing.T) {
 			"apiVersion: v1\n\tkind: ConfigMap\n", []string{"templates: ", file, "line 2"},
 		},
 		"an unknown field": {
-			"apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec: {prots: []}\n", []string{"templates: ", file, "Service x", ".spec.prots"},
+			"apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec: {prots: []}\n", []string{"templates: ", file, "Service x", "spec.prots"},
 		},
 		"a field in the wrong case": {
-			"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {Replicas: 1}\n", []string{"templates: ", file, "Deployment x", ".spec.Replicas"},
+			"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {Replicas: 1}\n", []string{"templates: ", file, "Deployment x", "spec.Replicas"},
 		},
 		"a cluster-scoped kind": {
 			"apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n", []string{"templates: ", file, "kind Namespace is cluster-scoped"},

@@ -148,13 +148,13 @@ func check(t *testing.T, cluster *controlplane.ControlPlane, takeAway func()) {
 		newMemcached(t, cluster, namespace, name, 0)
 	}
 	for _, name := range names {
-		eventually(t, cluster, configMap(namespace, name), "the ConfigMap, filled in", func(c *corev1.ConfigMap) bool { return c.Data["owner"] == name })
+		eventually(t, cluster, configMap(namespace, name+"-settings"), "the ConfigMap, filled in", func(c *corev1.ConfigMap) bool { return c.Data["owner"] == name })
 		policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 		eventually(t, cluster, policy, "the NetworkPolicy, filled in", func(p *networkingv1.NetworkPolicy) bool {
 			return p.Spec.PodSelector.MatchLabels["memcached_cr"] == name
 		})
 
-		changed := configMap(namespace, name)
+		changed := configMap(namespace, name+"-settings")
 		fatal(t, cluster.Client.Patch(t.Context(), changed, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"greeting":"bye","mine":"stays"}}`))))
 		eventually(t, cluster, changed, "the greeting put back, and somebody else's key kept", func(c *corev1.ConfigMap) bool {
 			return c.Data["greeting"] == "hello" && c.Data["mine"] == "stays"
@@ -166,7 +166,7 @@ func check(t *testing.T, cluster *controlplane.ControlPlane, takeAway func()) {
 
 	takeAway()
 	for _, name := range names {
-		for _, object := range []client.Object{configMap(namespace, name), &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}} {
+		for _, object := range []client.Object{configMap(namespace, name+"-settings"), &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}} {
 			poll(t, "what is no longer in the templates is pruned", func(ctx context.Context) (bool, error) {
 				err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
 				return apierrors.IsNotFound(err), client.IgnoreNotFound(err)

@@ -18,24 +18,24 @@ type sample struct {
 
 // samples are found by the longest end of a property's path.
 var samples = map[string]sample{
-	"spec.size":                   {valid: 2, boundary: []any{0, 2147483647}},
+	"spec.size":                   {valid: 2, boundary: []any{0, 1000}},
 	"spec.image":                  {valid: image, boundary: []any{"a", "example.com/" + strings.Repeat("a", 500)}, refused: []any{"my image"}},
 	"metrics.image":               {valid: image, boundary: []any{"a", "example.com/" + strings.Repeat("a", 500)}, refused: []any{"my image"}},
 	"spec.memory":                 {valid: "128Mi", boundary: []any{"16Mi", "1Ti", 17825792}, refused: []any{"15Mi", "1025Gi", "1e9", "garbage", -1}},
 	"spec.maxItemSize":            {valid: "2Mi", boundary: []any{"1Ki", "1Gi", 1048576 * 3}, refused: []any{1023, "1025Mi", "1e6", "garbage", -1}},
 	"spec.maxConnections":         {valid: 2048, boundary: []any{20, 500000}, refused: []any{19}},
-	"spec.idleTimeout":            {valid: "90s", boundary: []any{"1s", "8760h"}, refused: []any{"0s", "8761h", "90", "1d"}},
 	"spec.extraArgs[]":            {valid: "--disable-cas", boundary: []any{"--extended=slab_automove_ratio=1.5"}, refused: []any{"--udp-port=1", "-U 1", "--disable-cas "}},
 	"spec.tls.clientAuth":         {valid: "Request", boundary: []any{"Require", "None"}},
 	"spec.auth.key":               {valid: "users", boundary: []any{"a", strings.Repeat("a", 253)}},
 	"podDisruptionBudget":         {valid: object{"maxUnavailable": 2}},
-	"maxUnavailable":              {valid: 2, boundary: []any{0, "0%", "100%", 2147483647}, refused: []any{-1, "101%", "2", 2147483648}},
-	"interval":                    {valid: "45s", boundary: []any{"1s", "24h"}, refused: []any{"0s", "25h", "45", "1d"}},
-	"spec.tolerations[]":          {valid: object{"operator": "Exists"}},
-	"spec.service":                {valid: object{"clusterIP": true}},
+	"maxUnavailable":              {valid: 2, boundary: []any{0, "0%", "100%", 1000}, refused: []any{-1, "101%", "2", 1001}},
+	"spec.tolerations[]":          {valid: object{"operator": "Exists"}, refused: []any{object{}}},
+	"spec.service":                {valid: object{"clusterIPService": true}},
 	"limits":                      {valid: object{"memory": "1Gi"}},
-	"limits[key]":                 {valid: "2", boundary: []any{3, "1500m"}, refused: []any{"garbage", "-1", -1, "1e9"}},
-	"requests[key]":               {valid: "2", boundary: []any{0, "1500m"}, refused: []any{"garbage", "-1", -1, "1e9"}},
+	"limits.memory":               {valid: "2Gi", boundary: []any{"3G", 4294967296}, refused: []any{"garbage", "-1", -1, "1e9", true}},
+	".cpu":                        {valid: 0.5, boundary: []any{3, "1500m", "0"}, refused: []any{"garbage", "-1m", "1e3", true, object{}, list{}, object{"a": 1}, list{1}}},
+	"requests.memory":             {valid: "2", boundary: []any{0, "1Gi"}, refused: []any{"garbage", "-1", -1, "1e9", true}},
+	"ephemeral-storage":           {valid: "2", boundary: []any{0, "1Gi"}, refused: []any{"garbage", "-1", -1, "1e9", true}},
 	"[key]":                       {valid: "a", boundary: []any{""}},
 	"labels[key]":                 {valid: "a", boundary: []any{"", strings.Repeat("a", 63)}, refused: []any{"a b", "-"}},
 	"spec.nodeSelector[key]":      {valid: "a", boundary: []any{"", strings.Repeat("a", 63)}, refused: []any{"a b", "-"}},
@@ -47,26 +47,24 @@ var samples = map[string]sample{
 	"Name":                        {valid: "sample", boundary: []any{"a", strings.Repeat("a", 253)}, refused: []any{"Sample", ""}},
 	"imagePullSecrets[].name":     {valid: "sample", boundary: []any{"a", strings.Repeat("a", 253)}, refused: []any{"Sample", ""}},
 	".key":                        {valid: "example.com/a", boundary: []any{"example.com/b"}},
-	"matchFields[].key":           {valid: "metadata.name", boundary: []any{"metadata.namespace"}},
+	"matchFields[].key":           {valid: "metadata.name", refused: []any{"metadata.namespace"}},
 	"matchExpressions[]":          {valid: object{"key": "example.com/a", "operator": "In", "values": list{"a"}}},
 	"matchFields[]":               {valid: object{"key": "metadata.name", "operator": "In", "values": list{"a"}}},
-	".operator":                   {valid: "NotIn", boundary: []any{"In", "Exists"}},
+	".operator":                   {valid: "NotIn", boundary: []any{"In"}, refused: []any{"Exists"}},
 	".values[]":                   {valid: "a", boundary: []any{"b"}},
 	"topologyKey":                 {valid: "kubernetes.io/hostname", boundary: []any{"topology.kubernetes.io/zone"}},
 	"atchLabelKeys[]":             {valid: "example.com/a", boundary: []any{"example.com/b"}},
 	".namespaces[]":               {valid: "a", boundary: []any{"b"}},
-	".weight":                     {valid: 2, boundary: []any{1, 100}, refused: []any{2147483648}},
 	"tolerations[].operator":      {valid: "Exists", boundary: []any{"Equal"}},
 	"tolerations[].effect":        {valid: "NoSchedule", boundary: []any{"NoExecute", "PreferNoSchedule"}},
 	"tolerations[].value":         {valid: "a", boundary: []any{"b"}},
-	"tolerationSeconds":           {valid: 60, boundary: []any{0, 9223372036854775807}},
 	"nodeAffinityPolicy":          {valid: "Ignore", boundary: []any{"Honor"}},
 	"nodeTaintsPolicy":            {valid: "Ignore", boundary: []any{"Honor"}},
 	"whenUnsatisfiable":           {valid: "DoNotSchedule", boundary: []any{"ScheduleAnyway"}},
-	".maxSkew":                    {valid: 2, boundary: []any{1, 2147483647}, refused: []any{2147483648}},
-	".minDomains":                 {valid: 2, boundary: []any{1, 2147483647}, refused: []any{2147483648}},
-	"ipBlock.cidr":                {valid: "10.0.0.0/8", boundary: []any{"0.0.0.0/0", "::/0"}},
-	"ipBlock.except[]":            {valid: "10.1.0.0/16", boundary: []any{"10.2.0.0/32"}},
+	".maxSkew":                    {valid: 2, boundary: []any{1, 1000}},
+	".minDomains":                 {valid: 2, boundary: []any{1, 1000}},
+	"ipBlock.cidr":                {valid: "10.0.0.0/8", boundary: []any{"0.0.0.0/0", "::/0"}, refused: []any{"10.0.0.0", "10.0.0.0/33"}},
+	"ipBlock.except[]":            {valid: "10.1.0.0/16", boundary: []any{"10.2.0.0/32"}, refused: []any{"11.0.0.0/16", "10.0.0.0/8"}},
 	"networkPolicy.from[]":        {valid: object{"podSelector": object{}}, boundary: []any{object{"podSelector": object{}, "namespaceSelector": object{}}}, refused: []any{object{}, object{"podSelector": object{}, "ipBlock": object{"cidr": "10.0.0.0/8"}}}},
 	"networkPolicy.metricsFrom[]": {valid: object{"podSelector": object{}}, boundary: []any{object{"podSelector": object{}, "namespaceSelector": object{}}}, refused: []any{object{}, object{"podSelector": object{}, "ipBlock": object{"cidr": "10.0.0.0/8"}}}},
 }
@@ -98,21 +96,16 @@ var beside = map[string]object{
 	"spec.networkPolicy":  {"metrics": object{}},
 	"spec.maxConnections": {"threads": 1},
 	// There are two Services then, of which a target can name one.
-	"spec.patches":                                  {"service": object{"clusterIP": true}},
+	"spec.patches":                                  {"service": object{"clusterIPService": true}},
 	"networkPolicy.from[].podSelector":              {"namespaceSelector": selector},
 	"networkPolicy.from[].namespaceSelector":        {"podSelector": selector},
 	"networkPolicy.metricsFrom[].podSelector":       {"namespaceSelector": selector},
 	"networkPolicy.metricsFrom[].namespaceSelector": {"podSelector": selector},
 	"tolerations[].key":                             {"operator": "Exists"},
+	"tolerations[].operator":                        {"key": "a"},
 	"tolerations[].value":                           {"key": "a"},
 	"tolerations[].effect":                          {"operator": "Exists"},
 	"tolerations[].tolerationSeconds":               {"operator": "Exists", "effect": "NoExecute"},
-}
-
-// keys are the keys of maps, which are example.com/a where they are not here.
-var keys = map[string]string{
-	"limits[key]":   "cpu",
-	"requests[key]": "cpu",
 }
 
 // unseen are the properties whose value shows in no object, and why.
@@ -123,7 +116,8 @@ var unseen = map[string]string{
 // indispensable are optional properties that their object is refused without, unless it
 // has others in their place, and why.
 var indispensable = map[string]string{
-	"ipBlock": "a peer has either a block or selectors",
+	"ipBlock":                   "a peer has either a block or selectors",
+	"matchExpressions[].values": "In and NotIn need values",
 }
 
 // implied are properties whose valid value renders as no value does, and why.

@@ -33,6 +33,7 @@ type schema struct {
 	AdditionalProperties *schema            `json:"additionalProperties"`
 	Items                *schema            `json:"items"`
 	IntOrString          bool               `json:"x-kubernetes-int-or-string"`
+	ListMapKeys          []string           `json:"x-kubernetes-list-map-keys"`
 	Rules                []struct {
 		Rule string `json:"rule"`
 	} `json:"x-kubernetes-validations"`

@@ -9,6 +9,9 @@ import (
 	"strings"
 )
 
+// sampleKey is the key of entries of maps.
+const sampleKey = "example.com/a"
+
 type (
 	object = map[string]any
 	list   = []any
@@ -113,6 +116,8 @@ func (v *values) ofArray(n *node) {
 	item := n.below()[0]
 	v.valid = list{sampleOf(item)}
 	switch {
+	case n.MaxItems != nil && *n.MaxItems == 1:
+		v.refused = append(v.refused, repeated(item, 2))
 	case n.MaxItems != nil:
 		v.boundary = list{repeated(item, *n.MaxItems)}
 		v.refused = append(v.refused, repeated(item, *n.MaxItems+1))
@@ -129,15 +134,19 @@ func (v *values) ofArray(n *node) {
 
 func repeated(item *node, count int64) list {
 	var result list
-	for range count {
-		result = append(result, sampleOf(item))
+	for i := range count {
+		value := sampleOf(item)
+		if keys := item.parent.ListMapKeys; len(keys) > 0 { // Two items must not have the same.
+			value = with(value.(object), keys[0], fmt.Sprintf("%s-%d", value.(object)[keys[0]], i))
+		}
+		result = append(result, value)
 	}
 	return result
 }
 
 func (v *values) ofMap(n *node) {
 	entry := n.below()[0]
-	v.valid = object{keyOf(entry): sampleOf(entry)}
+	v.valid = object{sampleKey: sampleOf(entry)}
 	v.empty = list{object{}}
 	if n.MaxProperties != nil {
 		v.boundary = list{entries(entry, *n.MaxProperties)}
@@ -225,7 +234,7 @@ func specWith(n *node, value any) object {
 		case n.parent.Type == "array":
 			value = list{value}
 		default:
-			value = object{keyOf(n): value}
+			value = object{sampleKey: value}
 		}
 	}
 	return value.(object)
@@ -234,13 +243,6 @@ func specWith(n *node, value any) object {
 // specWithout is the same spec without n, which is a property.
 func specWithout(n *node) object {
 	return specWith(n.parent, without(framed(n, nil), n.name))
-}
-
-func keyOf(entry *node) string {
-	if key, ok := find(keys, entry.path); ok {
-		return key
-	}
-	return "example.com/a"
 }
 
 func with(o object, name string, value any) object {

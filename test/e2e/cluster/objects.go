@@ -41,7 +41,7 @@ func WithEveryObject(spec *cachev1alpha1.MemcachedSpec) {
 func MoreChildren(namespace, name string) []client.Object {
 	return []client.Object{
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-clusterip"}},
-		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}},
+		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-clients"}},
 		monitoringObject("ServiceMonitor", namespace, name),
 		monitoringObject("PrometheusRule", namespace, name),
 	}
@@ -74,7 +74,7 @@ func Foreign(namespace, name string) map[string]client.Object {
 			},
 		}},
 		"PodDisruptionBudget": &policyv1.PodDisruptionBudget{ObjectMeta: metadata, Spec: policyv1.PodDisruptionBudgetSpec{Selector: selector}},
-		"NetworkPolicy":       &networkingv1.NetworkPolicy{ObjectMeta: metadata, Spec: networkingv1.NetworkPolicySpec{PodSelector: *selector}},
+		"NetworkPolicy":       &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-clients"}, Spec: networkingv1.NetworkPolicySpec{PodSelector: *selector}},
 		"ServiceMonitor": withSpec(monitoringObject("ServiceMonitor", namespace, name), map[string]any{
 			"selector":  map[string]any{"matchLabels": map[string]any{"app": "theirs"}},
 			"endpoints": []any{},

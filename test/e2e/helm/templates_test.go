@@ -66,7 +66,7 @@ func TestTemplatesOfValues(t *testing.T) {
 
 		old := r.Settled(t)[0]
 		r.refuses(t, nil, "upgrade", of(chart, suite.Image, append(with(bad), "--timeout=10s")...)...)
-		r.wantInLog(t, old.Name, "components/site/kustomization.yaml", "Deployment memcached", ".spec.template.specs")
+		r.wantInLog(t, old.Name, "components/site/kustomization.yaml", "Deployment memcached", "spec.template.specs")
 		worksOn(t, r, &old, mc)
 
 		f := hold(t, mc)

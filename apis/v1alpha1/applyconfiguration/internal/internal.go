@@ -505,7 +505,15 @@ var schemaYAML = typed.YAMLObject(`types:
     fields:
     - name: maxUnavailable
       type:
-        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+        scalar: untyped
+        list:
+          elementType:
+            namedType: __untyped_atomic_
+          elementRelationship: atomic
+        map:
+          elementType:
+            namedType: __untyped_deduced_
+          elementRelationship: separable
     - name: omit
       type:
         scalar: boolean
@@ -855,16 +863,6 @@ var schemaYAML = typed.YAMLObject(`types:
   scalar: untyped
 - name: io.k8s.apimachinery.pkg.types.UID
   scalar: string
-- name: io.k8s.apimachinery.pkg.util.intstr.IntOrString
-  scalar: untyped
-  list:
-    elementType:
-      namedType: __untyped_atomic_
-    elementRelationship: atomic
-  map:
-    elementType:
-      namedType: __untyped_deduced_
-    elementRelationship: separable
 - name: __untyped_atomic_
   scalar: untyped
   list:

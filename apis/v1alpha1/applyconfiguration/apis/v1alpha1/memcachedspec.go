@@ -13,8 +13,8 @@ import (
 // MemcachedSpecApplyConfiguration represents a declarative configuration of the MemcachedSpec type for use
 // with apply.
 //
-// MemcachedSpec is the desired state of a Memcached. Every field is optional; the text of
-// a field names its default.
+// MemcachedSpec is the desired state of a Memcached. Every field is optional;
+// the text of a field names its default.
 type MemcachedSpecApplyConfiguration struct {
 	// size is how many memcached pods run: 0 to 1000. 0 keeps the objects and runs
 	// no pod. It is the replica count of the scale subresource, so `kubectl scale`
@@ -49,8 +49,8 @@ type MemcachedSpecApplyConfiguration struct {
 	// maxItemSize is the largest value that can be stored, with its key: 1Ki to
 	// 1Gi, in whole kibibytes, and at most half of memory. Defaults to 1Mi.
 	MaxItemSize *resource.Quantity `json:"maxItemSize,omitempty"`
-	// idleTimeoutSeconds is after how many seconds a connection without requests is
-	// closed: 1 to 31536000. Defaults to never.
+	// idleTimeoutSeconds is after how many seconds a connection without requests
+	// is closed: 1 to 31536000. Defaults to never.
 	IdleTimeoutSeconds *int32 `json:"idleTimeoutSeconds,omitempty"`
 	// verbosity is how much memcached writes to its log: 0 errors only, 1 errors
 	// and warnings, 2 also what clients ask for and are answered, keys included, 3
@@ -77,15 +77,16 @@ type MemcachedSpecApplyConfiguration struct {
 	// when the cache is full. Defaults to 1.2 times memory, and at least 13Mi
 	// more, as request and limit, and to a request of 50m CPU.
 	Resources *ResourcesApplyConfiguration `json:"resources,omitempty"`
-	// nodeSelector are the labels that a node must have to run the pods, at most 16
-	// and 2048 characters. Defaults to none.
+	// nodeSelector are the labels that a node must have to run the pods, at most
+	// 16 and 2048 characters. Defaults to none.
 	NodeSelector map[string]apisv1alpha1.LabelValue `json:"nodeSelector,omitempty"`
 	// tolerations let the pods run on nodes that have these taints, at most 16.
 	// Defaults to none.
 	Tolerations []TolerationApplyConfiguration `json:"tolerations,omitempty"`
-	// affinity says which nodes and neighbours the pods want or avoid. It
-	// replaces the default as a whole. Defaults to a preference for zones where
-	// no pod of this Memcached is yet.
+	// affinity says which nodes and neighbours the pods want or avoid, with at
+	// most 8 terms of podAffinity and podAntiAffinity together. It replaces the
+	// default as a whole. Defaults to a preference for zones where no pod of this
+	// Memcached is yet.
 	Affinity *AffinityApplyConfiguration `json:"affinity,omitempty"`
 	// topologySpreadConstraints say how the pods are spread, at most 4. They
 	// replace the default as a whole. Each needs a labelSelector: matchLabels
@@ -135,10 +136,10 @@ type MemcachedSpecApplyConfiguration struct {
 	Paused *bool `json:"paused,omitempty"`
 	// patches are kustomize patches on the objects of this Memcached, applied in
 	// order after everything else, at most 8 and 32768 characters: for what has no
-	// field, such as sidecars, volumes and init containers. They cannot change kinds,
-	// names, namespaces, owners, selectors or the operator's labels, nor add or
-	// remove objects. Whoever sets them needs the right to create Deployments and
-	// the patched kinds. Defaults to none.
+	// field, such as sidecars, volumes and init containers. They cannot change
+	// kinds, names, namespaces, owners, selectors or the operator's labels, nor
+	// add or remove objects. Whoever sets them needs the right to create
+	// Deployments and the patched kinds. Defaults to none.
 	Patches []PatchApplyConfiguration `json:"patches,omitempty"`
 }
 

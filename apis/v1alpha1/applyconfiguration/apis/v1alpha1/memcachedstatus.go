@@ -11,8 +11,8 @@ import (
 // MemcachedStatusApplyConfiguration represents a declarative configuration of the MemcachedStatus type for use
 // with apply.
 //
-// MemcachedStatus is what the operator last observed. It is written only when it
-// changes.
+// MemcachedStatus is what the operator last observed. It is written only when
+// it changes.
 type MemcachedStatusApplyConfiguration struct {
 	// nodes are the names of the memcached pods, sorted; pods that are being
 	// deleted are left out.

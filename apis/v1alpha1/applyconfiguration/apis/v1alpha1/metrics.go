@@ -15,8 +15,8 @@ import (
 type MetricsApplyConfiguration struct {
 	// port is the exporter's port, 1024 to 65535. Defaults to 9150.
 	Port *int32 `json:"port,omitempty"`
-	// image is the exporter's image, by tag or by digest, of at most 512 characters.
-	// Defaults to the image that the operator was started with
+	// image is the exporter's image, by tag or by digest, of at most 512
+	// characters. Defaults to the image that the operator was started with
 	// (RELATED_IMAGE_MEMCACHED_EXPORTER), else to the one in its templates.
 	Image *apisv1alpha1.Image `json:"image,omitempty"`
 	// resources are what the exporter requests and is limited to. They replace the

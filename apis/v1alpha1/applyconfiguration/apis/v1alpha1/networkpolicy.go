@@ -12,7 +12,7 @@ type NetworkPolicyApplyConfiguration struct {
 	// from are the peers that may connect to memcached, 1 to 16: pods, namespaces
 	// or blocks of addresses.
 	From []NetworkPolicyPeerApplyConfiguration `json:"from,omitempty"`
-	// metricsFrom are the peers that may connect to the metrics port, at most 8,
+	// metricsFrom are the peers that may connect to the metrics port, at most 4,
 	// such as the pods of Prometheus. Defaults to none.
 	MetricsFrom []NetworkPolicyPeerApplyConfiguration `json:"metricsFrom,omitempty"`
 }

@@ -7,8 +7,8 @@ package v1alpha1
 // NetworkPolicyPeerApplyConfiguration represents a declarative configuration of the NetworkPolicyPeer type for use
 // with apply.
 //
-// NetworkPolicyPeer is core's, with bounds: pods, namespaces, pods of namespaces, or
-// a block of addresses.
+// NetworkPolicyPeer is core's, with bounds: pods, namespaces, pods of
+// namespaces, or a block of addresses.
 type NetworkPolicyPeerApplyConfiguration struct {
 	// podSelector selects pods, of the Memcached's namespace or of those that
 	// namespaceSelector selects; {} selects all.

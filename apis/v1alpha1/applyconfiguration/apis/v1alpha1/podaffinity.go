@@ -9,8 +9,8 @@ package v1alpha1
 //
 // PodAffinity says near which pods the pods run.
 type PodAffinityApplyConfiguration struct {
-	// requiredDuringSchedulingIgnoredDuringExecution are terms that must all hold, at
-	// most 4.
+	// requiredDuringSchedulingIgnoredDuringExecution are terms that must all hold,
+	// at most 4.
 	RequiredDuringSchedulingIgnoredDuringExecution []PodAffinityTermApplyConfiguration `json:"requiredDuringSchedulingIgnoredDuringExecution,omitempty"`
 	// preferredDuringSchedulingIgnoredDuringExecution are preferences, at most 4.
 	PreferredDuringSchedulingIgnoredDuringExecution []WeightedPodAffinityTermApplyConfiguration `json:"preferredDuringSchedulingIgnoredDuringExecution,omitempty"`

@@ -11,7 +11,9 @@ import (
 // PodAffinityTermApplyConfiguration represents a declarative configuration of the PodAffinityTerm type for use
 // with apply.
 //
-// PodAffinityTerm selects pods and the topology in which they count.
+// PodAffinityTerm selects pods and the topology in which they count. Its
+// topologyKey, namespaces, matchLabelKeys and mismatchLabelKeys have at most
+// 512 characters.
 type PodAffinityTermApplyConfiguration struct {
 	// labelSelector selects the pods; without it none are selected.
 	LabelSelector *LabelSelectorApplyConfiguration `json:"labelSelector,omitempty"`
@@ -23,11 +25,11 @@ type PodAffinityTermApplyConfiguration struct {
 	TopologyKey *apisv1alpha1.LabelKey `json:"topologyKey,omitempty"`
 	// namespaceSelector selects the namespaces of the pods; {} selects all.
 	NamespaceSelector *LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
-	// matchLabelKeys are labels that must have the same value as on the pod that is
-	// scheduled, at most 4.
-	MatchLabelKeys []apisv1alpha1.LabelKey `json:"matchLabelKeys,omitempty"`
-	// mismatchLabelKeys are labels that must have another value than on the pod that
+	// matchLabelKeys are labels that must have the same value as on the pod that
 	// is scheduled, at most 4.
+	MatchLabelKeys []apisv1alpha1.LabelKey `json:"matchLabelKeys,omitempty"`
+	// mismatchLabelKeys are labels that must have another value than on the pod
+	// that is scheduled, at most 4.
 	MismatchLabelKeys []apisv1alpha1.LabelKey `json:"mismatchLabelKeys,omitempty"`
 }
 

@@ -9,8 +9,8 @@ package v1alpha1
 //
 // PodAntiAffinity says away from which pods the pods run.
 type PodAntiAffinityApplyConfiguration struct {
-	// requiredDuringSchedulingIgnoredDuringExecution are terms that must all hold, at
-	// most 4.
+	// requiredDuringSchedulingIgnoredDuringExecution are terms that must all hold,
+	// at most 4.
 	RequiredDuringSchedulingIgnoredDuringExecution []PodAffinityTermApplyConfiguration `json:"requiredDuringSchedulingIgnoredDuringExecution,omitempty"`
 	// preferredDuringSchedulingIgnoredDuringExecution are preferences, at most 4.
 	PreferredDuringSchedulingIgnoredDuringExecution []WeightedPodAffinityTermApplyConfiguration `json:"preferredDuringSchedulingIgnoredDuringExecution,omitempty"`

@@ -14,8 +14,8 @@ import (
 // PodMetadata is the part of the pods' metadata that a user may add to.
 type PodMetadataApplyConfiguration struct {
 	// labels are added to the pods, at most 16 and 2048 characters. The operator's
-	// own labels (app, memcached_cr, pod-template-hash and app.kubernetes.io/…) are
-	// reserved, since selectors rely on them.
+	// own labels (app, memcached_cr, pod-template-hash and app.kubernetes.io/…)
+	// are reserved, since selectors rely on them.
 	Labels *apisv1alpha1.Labels `json:"labels,omitempty"`
 	// annotations are added to the pods, at most 16 and 8192 characters, of which
 	// each value may have 4096.

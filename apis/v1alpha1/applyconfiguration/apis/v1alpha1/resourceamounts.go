@@ -12,8 +12,6 @@ import (
 // with apply.
 //
 // ResourceAmounts are amounts of the resources that a Memcached can ask for.
-//
-// The rule takes cpu by dyn, since it has no type (hack/crd adds its schema).
 type ResourceAmountsApplyConfiguration struct {
 	// cpu is a number of CPUs, 0 to 1000000, such as 0.5 or 500m; at most 24
 	// characters.
@@ -21,8 +19,8 @@ type ResourceAmountsApplyConfiguration struct {
 	// memory is a number of bytes, or one with a unit, such as 256Mi; at most 24
 	// characters.
 	Memory *resource.Quantity `json:"memory,omitempty"`
-	// ephemeral-storage is a number of bytes on the node's disk, or one with a unit,
-	// such as 1Gi; at most 24 characters.
+	// ephemeral-storage is a number of bytes on the node's disk, or one with a
+	// unit, such as 1Gi; at most 24 characters.
 	EphemeralStorage *resource.Quantity `json:"ephemeral-storage,omitempty"`
 }
 

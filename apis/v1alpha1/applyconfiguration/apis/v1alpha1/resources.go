@@ -7,8 +7,8 @@ package v1alpha1
 // ResourcesApplyConfiguration represents a declarative configuration of the Resources type for use
 // with apply.
 //
-// Resources are what a container requests and is limited to, such as cpu: 500m and
-// memory: 256Mi.
+// Resources are what a container requests and is limited to, such as cpu: 500m
+// and memory: 256Mi.
 type ResourcesApplyConfiguration struct {
 	// requests are what the scheduler sets aside.
 	Requests *ResourceAmountsApplyConfiguration `json:"requests,omitempty"`

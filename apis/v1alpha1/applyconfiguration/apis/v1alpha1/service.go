@@ -16,13 +16,13 @@ type ServiceApplyConfiguration struct {
 	// labels are added to the Service, at most 16 and 2048 characters. The
 	// operator's own are reserved.
 	Labels *apisv1alpha1.Labels `json:"labels,omitempty"`
-	// annotations are added to the Service, at most 16 and 8192 characters, of which
-	// each value may have 4096.
+	// annotations are added to the Service, at most 16 and 8192 characters, of
+	// which each value may have 4096.
 	Annotations *apisv1alpha1.Annotations `json:"annotations,omitempty"`
-	// clusterIPService true adds a second Service, <name>-clusterip, with an address
-	// of its own that spreads connections over the ready pods, for clients that take
-	// one address only: each connection sees the cache of one pod. The headless
-	// Service stays as it is. Defaults to false.
+	// clusterIPService true adds a second Service, <name>-clusterip, with an
+	// address of its own that spreads connections over the ready pods, for clients
+	// that take one address only: each connection sees the cache of one pod. The
+	// headless Service stays as it is. Defaults to false.
 	ClusterIPService *bool `json:"clusterIPService,omitempty"`
 }
 

@@ -21,7 +21,8 @@ type TopologySpreadConstraintApplyConfiguration struct {
 	TopologyKey *apisv1alpha1.LabelKey `json:"topologyKey,omitempty"`
 	// whenUnsatisfiable is DoNotSchedule or ScheduleAnyway.
 	WhenUnsatisfiable *v1.UnsatisfiableConstraintAction `json:"whenUnsatisfiable,omitempty"`
-	// labelSelector selects the pods that are counted; without it none are counted.
+	// labelSelector selects the pods that are counted; without it none are
+	// counted.
 	LabelSelector *LabelSelectorApplyConfiguration `json:"labelSelector,omitempty"`
 	// minDomains is how many topologies there must be at least: 1 to 1000.
 	MinDomains *int32 `json:"minDomains,omitempty"`
@@ -31,8 +32,8 @@ type TopologySpreadConstraintApplyConfiguration struct {
 	// nodeTaintsPolicy is Honor or Ignore: whether nodes with taints that are not
 	// tolerated are left out of the count. Defaults to Ignore.
 	NodeTaintsPolicy *v1.NodeInclusionPolicy `json:"nodeTaintsPolicy,omitempty"`
-	// matchLabelKeys are labels that must have the same value as on the pod that is
-	// scheduled, at most 4.
+	// matchLabelKeys are labels that must have the same value as on the pod that
+	// is scheduled, at most 4.
 	MatchLabelKeys []apisv1alpha1.LabelKey `json:"matchLabelKeys,omitempty"`
 }
 

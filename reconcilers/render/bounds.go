@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+	"unicode/utf8"
+
+	"sigs.k8s.io/yaml"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/config/crd"
+)
+
+// bounds are the limits that the CRD sets on a field and on those within it. Patterns
+// and rules are left to admission: they do not bound what rendering costs.
+type bounds struct {
+	MaxLength     *int               `json:"maxLength"`
+	MaxItems      *int               `json:"maxItems"`
+	MaxProperties *int               `json:"maxProperties"`
+	Minimum       *float64           `json:"minimum"`
+	Maximum       *float64           `json:"maximum"`
+	Properties    map[string]*bounds `json:"properties"`
+	Items         *bounds            `json:"items"`
+	Values        *bounds            `json:"additionalProperties"`
+}
+
+// specBounds are the bounds of a Memcached's spec, out of the CRD that this binary was
+// built with. Reading it takes some 6 ms, once.
+var specBounds = sync.OnceValue(loadSpecBounds)
+
+func loadSpecBounds() *bounds {
+	var definition struct {
+		Spec struct {
+			Versions []struct {
+				Name   string `json:"name"`
+				Schema struct {
+					OpenAPIV3Schema bounds `json:"openAPIV3Schema"`
+				} `json:"schema"`
+			} `json:"versions"`
+		} `json:"spec"`
+	}
+	if err := yaml.Unmarshal(crd.Memcacheds, &definition); err != nil {
+		panic(fmt.Sprintf("the embedded CRD of Memcacheds cannot be read: %v", err))
+	}
+	for _, version := range definition.Spec.Versions {
+		if spec, ok := version.Schema.OpenAPIV3Schema.Properties["spec"]; ok && version.Name == cachev1alpha1.SchemeGroupVersion.Version {
+			return spec
+		}
+	}
+	panic("the embedded CRD of Memcacheds has no " + cachev1alpha1.SchemeGroupVersion.Version)
+}
+
+// check returns what is wrong with the first field of value that exceeds its bounds.
+func (b *bounds) check(value any) *fieldError {
+	switch v := value.(type) {
+	case map[string]any:
+		return b.checkMap(v)
+	case []any:
+		return b.checkList(v)
+	case string:
+		// Counting is left out where even the bytes are few enough.
+		if exceeds(b.MaxLength, len(v)) && exceeds(b.MaxLength, utf8.RuneCountInString(v)) {
+			return fieldErrorf(" has %d characters, which is more than the maximum of %d; shorten it", utf8.RuneCountInString(v), *b.MaxLength)
+		}
+	case int64:
+		return b.checkNumber(float64(v))
+	case float64:
+		return b.checkNumber(v)
+	}
+	return nil
+}
+
+func (b *bounds) checkMap(fields map[string]any) *fieldError {
+	if exceeds(b.MaxProperties, len(fields)) {
+		return fieldErrorf(" has %d entries, which is more than the maximum of %d; remove some", len(fields), *b.MaxProperties)
+	}
+	// Of several fields the first by name is named, the same each time.
+	var first *fieldError
+	name := ""
+	for key, value := range fields {
+		field, ok := b.Properties[key]
+		if !ok {
+			field = b.Values
+		}
+		if field == nil || first != nil && key > name {
+			continue
+		}
+		if err := field.check(value); err != nil {
+			first, name = err, key
+		}
+	}
+	if first != nil {
+		return first.in(name)
+	}
+	return nil
+}
+
+func (b *bounds) checkList(items []any) *fieldError {
+	if exceeds(b.MaxItems, len(items)) {
+		return fieldErrorf(" has %d items, which is more than the maximum of %d; remove some", len(items), *b.MaxItems)
+	}
+	if b.Items == nil {
+		return nil
+	}
+	for i, item := range items {
+		if err := b.Items.check(item); err != nil {
+			return err.at(i)
+		}
+	}
+	return nil
+}
+
+func (b *bounds) checkNumber(number float64) *fieldError {
+	if b.Maximum != nil && number > *b.Maximum {
+		return fieldErrorf(" is %s, which is more than the maximum of %s; lower it", decimal(number), decimal(*b.Maximum))
+	}
+	if b.Minimum != nil && number < *b.Minimum {
+		return fieldErrorf(" is %s, which is less than the minimum of %s; raise it", decimal(number), decimal(*b.Minimum))
+	}
+	return nil
+}
+
+func exceeds(bound *int, length int) bool {
+	return bound != nil && length > *bound
+}
+
+func decimal(number float64) string {
+	return strconv.FormatFloat(number, 'f', -1, 64)
+}

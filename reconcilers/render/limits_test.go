@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
+const bounded = `
+properties:
+  size: {minimum: 0, maximum: 1000}
+  share: {maximum: 0.5}
+  name: {maxLength: 3}
+  either: {maxLength: 3, maximum: 10}
+  args: {maxItems: 2, items: {maxLength: 2}}
+  labels: {maxProperties: 2, additionalProperties: {maxLength: 2}}
+  deep: {items: {properties: {a: {items: {maximum: 1}}}}}
+  free: {additionalProperties: {}}
+`
+
+func TestBounds_NameFieldBoundAndFix(t *testing.T) {
+	t.Parallel()
+	var b bounds
+	if err := yaml.Unmarshal([]byte(bounded), &b); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ spec, want string }{
+		"accepts what is at every bound":    {"{size: 1000, share: 0.5, name: žžž, either: 10, args: [žž, b], labels: {a: bb, c: d}, deep: [{a: [1, 0]}]}", ""},
+		"accepts the least":                 {"size: 0", ""},
+		"accepts what has no bounds":        {"{free: {a: {b: [c]}}, other: 5, more: [x]}", ""},
+		"accepts another type than bounded": {"{size: text, name: 5, args: 5, labels: [a, b, c]}", ""},
+		"rejects a number above":            {"size: 5000", "size is 5000, which is more than the maximum of 1000; lower it"},
+		"rejects a number below":            {"size: -1", "size is -1, which is less than the minimum of 0; raise it"},
+		"rejects a fraction above":          {"share: 0.75", "share is 0.75, which is more than the maximum of 0.5; lower it"},
+		"rejects long text":                 {"name: abcd", "name has 4 characters, which is more than the maximum of 3; shorten it"},
+		"rejects long text of a number's":   {"either: abcd", "either has 4 characters, which is more than the maximum of 3; shorten it"},
+		"counts characters, not bytes":      {"name: žžžž", "name has 4 characters, which is more than the maximum of 3; shorten it"},
+		"rejects a long list":               {"args: [a, b, c]", "args has 3 items, which is more than the maximum of 2; remove some"},
+		"rejects an item":                   {"args: [a, bbb]", "args[1] has 3 characters, which is more than the maximum of 2; shorten it"},
+		"rejects a large map":               {"labels: {a: b, c: d, e: f}", "labels has 3 entries, which is more than the maximum of 2; remove some"},
+		"rejects a value of a map":          {"labels: {example.com/a: bbb}", "labels[example.com/a] has 3 characters, which is more than the maximum of 2; shorten it"},
+		"rejects deep within":               {"deep: [{}, {a: [0, 2]}]", "deep[1].a[1] is 2, which is more than the maximum of 1; lower it"},
+		"names the first of several":        {"{size: 5000, name: abcd, labels: {b: xxx, a: xxx}}", "labels.a has 3 characters, which is more than the maximum of 2; shorten it"},
+	} {
+		value, err := parseText(test.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := b.check(value); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestRender_RejectsWhatExceedsTheCRD(t *testing.T) {
+	t.Parallel()
+	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
+	maxThreads := specBounds().Properties["threads"].Maximum
+	for name, test := range map[string]struct {
+		set  func(*cachev1alpha1.MemcachedSpec)
+		want string
+	}{
+		"rejects too many threads": {
+			func(s *cachev1alpha1.MemcachedSpec) { s.Threads = new(int32(*maxThreads + 1)) },
+			fmt.Sprintf("spec.threads is %v, which is more than the maximum of %v; lower it", *maxThreads+1, *maxThreads),
+		},
+		"rejects a negative size": {
+			func(s *cachev1alpha1.MemcachedSpec) { s.Size = new(int32(-1)) }, "spec.size is -1, which is less than the minimum of 0; raise it",
+		},
+		"rejects a spec of more than 64 KiB": {
+			func(s *cachev1alpha1.MemcachedSpec) {
+				for range 8 {
+					s.Patches = append(s.Patches, patch("Deployment", "# "+strings.Repeat("x", 8180)+"\nspec: {}"))
+				}
+			},
+			"spec has 65932 bytes as JSON, which is more than the maximum of 65536; shorten it",
+		},
+	} {
+		mc := plain()
+		test.set(&mc.Spec)
+		_, err := r.Render(mc)
+		if _, ok := errors.AsType[*LimitError](err); !ok || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%s: the error is %v, want %s", name, err, test.want)
+		}
+	}
+}
+
+func TestCheckSizes_NamesObjectSizeAndLimit(t *testing.T) {
+	t.Parallel()
+	object := func(data map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": data}}
+	}
+	empty := jsonSize(object(map[string]any{"k": ""}).Object)
+	nested := map[string]any{}
+	for range maxObjectDepth - 1 {
+		nested = map[string]any{"a": nested}
+	}
+	for name, test := range map[string]struct {
+		data map[string]any
+		want string
+	}{
+		"accepts 256 KiB": {map[string]any{"k": strings.Repeat("x", maxObjectJSON-empty)}, ""},
+		"rejects a byte more": {
+			map[string]any{"k": strings.Repeat("x", maxObjectJSON-empty+1)},
+			"ConfigMap a has 262145 bytes as JSON, which is more than the maximum of 262144; shorten what the spec puts into it",
+		},
+		"rejects what only escapes make large": {
+			map[string]any{"k": strings.Repeat("\x00", maxObjectJSON/6)},
+			fmt.Sprintf("ConfigMap a has %d bytes as JSON, which is more than the maximum of 262144; shorten what the spec puts into it", empty+maxObjectJSON/6*6),
+		},
+		"accepts 64 levels": {nested["a"].(map[string]any), ""},
+		"rejects 66 levels": {
+			map[string]any{"a": map[string]any{"a": nested}}, "ConfigMap a nests maps and lists more than 64 deep; shorten what the spec puts into it",
+		},
+	} {
+		got := ""
+		if err := checkSizes([]*unstructured.Unstructured{object(nil), object(test.data)}); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func BenchmarkSpecBounds(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if loadSpecBounds() == nil {
+			b.Fatal("there are none")
+		}
+	}
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+const (
+	// maxPatchText is how long a patch may be, in bytes.
+	maxPatchText = 16 << 10
+	// maxPatchJSON is how long a patch may be once it is written as JSON, in bytes.
+	maxPatchJSON = 32 << 10
+	// maxPatchValues is how many keys and values a patch may have: what it costs to apply
+	// one depends on their number. 8 KB of a Deployment, written by hand, has about 500.
+	maxPatchValues = 1000
+	// maxPatchDepth is how deep maps and lists may be nested in a patch. An affinity
+	// term, the deepest part of a Deployment, ends at level 14.
+	maxPatchDepth = 32
+)
+
+// parseText reads the text of a patch into maps, lists and scalars, as
+// sigs.k8s.io/yaml would, so that on is true and "on" is text. Unlike that, it refuses
+// what makes a document mean more, or something else, than it shows: anchors, aliases,
+// merge keys, tags, further documents, keys that are no strings or that come twice.
+// Nothing is expanded, so that the memory needed is proportional to the text.
+func parseText(text string) (any, error) {
+	if len(text) > maxPatchText {
+		return nil, &LimitError{fmt.Sprintf("the patch has %d bytes, which is more than the maximum of %d; split it or leave comments out", len(text), maxPatchText)}
+	}
+	root, err := parseNodes(text)
+	if err != nil {
+		return nil, err
+	}
+	if count := countNodes(root); count > maxPatchValues {
+		return nil, &LimitError{fmt.Sprintf("the patch has %d keys and values, which is more than the maximum of %d; split it", count, maxPatchValues)}
+	}
+	value, err := plainValue(root, 1)
+	if err != nil {
+		return nil, err
+	}
+	if size := jsonSize(value); size > maxPatchJSON {
+		return nil, &LimitError{fmt.Sprintf("the patch has %d bytes as JSON, which is more than the maximum of %d; split it", size, maxPatchJSON)}
+	}
+	return value, nil
+}
+
+// parseNodes parses text, which must hold one document.
+func parseNodes(text string) (root *kyaml.Node, err error) {
+	defer func() {
+		if recover() != nil {
+			root, err = nil, errors.New("it cannot be read as YAML")
+		}
+	}()
+	decoder := kyaml.NewDecoder(strings.NewReader(text))
+	var document, next kyaml.Node
+	switch err := decoder.Decode(&document); {
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("the patch is empty")
+	case err != nil:
+		return nil, syntaxError(err)
+	}
+	if err := decoder.Decode(&next); !errors.Is(err, io.EOF) {
+		return nil, errors.New("the patch holds a second document (after ---); write it as a patch of its own")
+	}
+	return document.Content[0], nil
+}
+
+// syntaxError is what the YAML parser says, less the name of an anchor.
+func syntaxError(err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if strings.HasPrefix(text, "unknown anchor") {
+		return errors.New("aliases (*name) are refused; write the value out")
+	}
+	return fmt.Errorf("it cannot be read as YAML: %s", text)
+}
+
+// countNodes counts node and those within it, without following aliases.
+func countNodes(node *kyaml.Node) int {
+	count := 1
+	for _, inner := range node.Content {
+		count += countNodes(inner)
+	}
+	return count
+}
+
+// plainValue converts node. depth is the level of node, from 1.
+func plainValue(node *kyaml.Node, depth int) (any, error) {
+	switch {
+	case node.Kind == kyaml.AliasNode:
+		return nil, fmt.Errorf("line %d: aliases (*name) are refused; write the value out", node.Line)
+	case node.Anchor != "":
+		return nil, fmt.Errorf("line %d: anchors (&name) are refused; write the value out wherever it is needed", node.Line)
+	case node.Style&kyaml.TaggedStyle != 0:
+		return nil, fmt.Errorf("line %d: tags (!name) are refused; quote what is text", node.Line)
+	case depth > maxPatchDepth:
+		return nil, fmt.Errorf("line %d: maps and lists are nested more than %d deep", node.Line, maxPatchDepth)
+	}
+	switch node.Kind {
+	case kyaml.MappingNode:
+		return plainMap(node, depth)
+	case kyaml.SequenceNode:
+		list := make([]any, 0, len(node.Content))
+		for _, item := range node.Content {
+			value, err := plainValue(item, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		return list, nil
+	default:
+		return plainScalar(node)
+	}
+}
+
+func plainMap(node *kyaml.Node, depth int) (any, error) {
+	fields := make(map[string]any, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		keyNode := node.Content[i]
+		if keyNode.Kind == kyaml.ScalarNode && keyNode.Style == 0 && keyNode.Value == "<<" {
+			return nil, fmt.Errorf("line %d: merge keys (<<) are refused; write the fields out", keyNode.Line)
+		}
+		key, err := plainValue(keyNode, depth)
+		if err != nil {
+			return nil, err
+		}
+		name, isString := key.(string)
+		if !isString && keyNode.Kind != kyaml.ScalarNode {
+			return nil, fmt.Errorf("line %d: a key is a map or a list; only text can be one", keyNode.Line)
+		}
+		if !isString {
+			return nil, fmt.Errorf("line %d: the key %s is no text in YAML; quote it", keyNode.Line, keyNode.Value)
+		}
+		if _, twice := fields[name]; twice {
+			return nil, fmt.Errorf("line %d: the key %q is already set in this map", keyNode.Line, name)
+		}
+		if fields[name], err = plainValue(node.Content[i+1], depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return fields, nil
+}
+
+// yamlWords are the words that YAML 1.1, and with it Kubernetes, reads as something
+// other than text.
+var yamlWords = map[string]any{
+	"": nil, "~": nil, "null": nil, "Null": nil, "NULL": nil,
+	"y": true, "Y": true, "yes": true, "Yes": true, "YES": true, "on": true, "On": true, "ON": true, "true": true, "True": true, "TRUE": true,
+	"n": false, "N": false, "no": false, "No": false, "NO": false, "off": false, "Off": false, "OFF": false, "false": false, "False": false, "FALSE": false,
+}
+
+var (
+	yamlFloat    = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+	yamlInfinite = regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+)
+
+func plainScalar(node *kyaml.Node) (any, error) {
+	text := node.Value
+	if node.Style != 0 {
+		return text, nil
+	}
+	if value, ok := yamlWords[text]; ok {
+		return value, nil
+	}
+	if !strings.ContainsAny(text[:1], "+-.0123456789") {
+		return text, nil
+	}
+	if yamlInfinite.MatchString(text) {
+		return nil, fmt.Errorf("line %d: infinity and NaN are no numbers of JSON; quote what is text", node.Line)
+	}
+	digits := text
+	if text[0] != '.' {
+		digits = strings.ReplaceAll(text, "_", "")
+		if whole, err := strconv.ParseInt(digits, 0, 64); err == nil {
+			return whole, nil
+		}
+		if _, err := strconv.ParseUint(digits, 0, 64); err == nil {
+			return nil, fmt.Errorf("line %d: a number does not fit into 64 bits with sign; quote what is text", node.Line)
+		}
+		if !yamlFloat.MatchString(digits) {
+			return text, nil
+		}
+	}
+	number, err := strconv.ParseFloat(digits, 64)
+	switch {
+	case err != nil:
+		return text, nil
+	case number == math.Trunc(number) && math.Abs(number) < 1<<63:
+		// JSON knows no difference between 1.0 and 1.
+		return int64(number), nil
+	}
+	return number, nil
+}

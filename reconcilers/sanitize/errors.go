@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sanitize
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+)
+
+// Error returns err with the text of Message. It still is and wraps what err is and
+// wraps. A nil error stays nil.
+func Error(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &sanitized{Message(err), err}
+}
+
+type sanitized struct {
+	text string
+	err  error
+}
+
+func (e *sanitized) Error() string { return e.text }
+
+func (e *sanitized) Unwrap() error { return e.err }
+
+// Message returns the Text of err without the values that the API server quotes when
+// it rejects an object as invalid.
+func Message(err error) string {
+	text := err.Error()
+	for _, answer := range answers(err, nil) {
+		text = strings.ReplaceAll(text, answer.Error(), withoutValues(answer.Status()))
+	}
+	return Text(text)
+}
+
+// answer is an error that the API server gave.
+type answer interface {
+	error
+	apierrors.APIStatus
+}
+
+// answers appends the answers that err wraps, in all its branches.
+func answers(err error, found []answer) []answer {
+	if a, ok := err.(answer); ok { //nolint:errorlint // the tree is walked by hand, to find all of them
+		return append(found, a)
+	}
+	switch e := err.(type) { //nolint:errorlint // as above
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			found = answers(inner, found)
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			found = answers(inner, found)
+		}
+	}
+	return found
+}
+
+// withoutValues returns the message of status, with its causes anew where these are
+// what the API server finds wrong with fields.
+func withoutValues(status metav1.Status) string {
+	if status.Reason != metav1.StatusReasonInvalid || status.Details == nil || len(status.Details.Causes) == 0 {
+		return status.Message
+	}
+	var causes []string
+	for _, cause := range status.Details.Causes {
+		if cause.Field == "" {
+			// Not a field's error: an admission policy's own words.
+			return status.Message
+		}
+		causes = append(causes, cause.Field+": "+withoutValue(cause))
+	}
+	kind := status.Details.Kind
+	if status.Details.Group != "" {
+		kind += "." + status.Details.Group
+	}
+	return fmt.Sprintf("%s %q is invalid: %s", kind, status.Details.Name, strings.Join(causes, "; "))
+}
+
+// withoutValue takes the value out of a cause's message, which reads
+// "Invalid value: <value>: <detail>" for most types.
+func withoutValue(cause metav1.StatusCause) string {
+	switch field.ErrorType(cause.Type) {
+	case field.ErrorTypeRequired, field.ErrorTypeForbidden, field.ErrorTypeTooLong, field.ErrorTypeTooShort, field.ErrorTypeInternal:
+		return cause.Message
+	}
+	kind, rest, found := strings.Cut(cause.Message, ": ")
+	if !found {
+		return cause.Message
+	}
+	var value any
+	decoder := json.NewDecoder(strings.NewReader(rest))
+	end := 0
+	if quoted, err := strconv.QuotedPrefix(rest); err == nil {
+		end = len(quoted)
+		value, _ = strconv.Unquote(quoted)
+	} else if decoder.Decode(&value) == nil {
+		end = int(decoder.InputOffset())
+	}
+	if detail, found := strings.CutPrefix(rest[end:], ": "); found && end > 0 {
+		return kind + ": " + omit(value, detail)
+	}
+	return kind
+}
+
+// omit takes the texts within value out of detail, which may quote them again. Short
+// ones are more likely words of the detail's own.
+func omit(value any, detail string) string {
+	texts := textsIn(value, nil)
+	slices.SortFunc(texts, func(a, b string) int {
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+	})
+	for _, text := range texts {
+		if len(text) >= 4 {
+			detail = strings.ReplaceAll(detail, text, ellipsis)
+		}
+	}
+	return detail
+}
+
+func textsIn(value any, texts []string) []string {
+	switch v := value.(type) {
+	case string:
+		texts = append(texts, v)
+	case map[string]any:
+		for _, item := range v {
+			texts = textsIn(item, texts)
+		}
+	case []any:
+		for _, item := range v {
+			texts = textsIn(item, texts)
+		}
+	}
+	return texts
+}
+
+// Schema returns what is wrong with an object by the schema of its kind, without the
+// values and the Go types that structured-merge-diff quotes. Other errors stay as
+// they are.
+func Schema(err error) error {
+	var found typed.ValidationErrors
+	if !errors.As(err, &found) {
+		return conversion(err)
+	}
+	var texts []string
+	for _, e := range found {
+		text := schemaText(e.ErrorMessage)
+		if path := strings.TrimPrefix(e.Path, "."); path != "" {
+			text = path + ": " + text
+		}
+		texts = append(texts, text)
+	}
+	// The check walks maps in any order.
+	slices.Sort(texts)
+	return errors.New(strings.Join(texts, "; "))
+}
+
+// conversion returns what is wrong with a value that does not fit its Go type.
+func conversion(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case strings.Contains(err.Error(), "quantities must match the regular expression"), strings.Contains(err.Error(), "unable to parse quantity"):
+		return errors.New("a quantity is malformed; write it like 500m, 2 or 1Gi")
+	case strings.Contains(err.Error(), "parsing time"):
+		return errors.New("a time is malformed; write it like 2006-01-02T15:04:05Z")
+	}
+	return err
+}
+
+// schemaErrors pairs what structured-merge-diff says with what is said instead; its
+// texts may end with a value.
+var schemaErrors = []struct {
+	pattern *regexp.Regexp
+	text    string
+}{
+	{regexp.MustCompile(`field not declared in schema`), "unknown field"},
+	{regexp.MustCompile(`duplicate entries for key`), "two elements of this list have the same key"},
+	{regexp.MustCompile(`(?s)element (\d+): .*omits all key fields \["(.*)"\]`), "element $1 lacks the key of this list, $2"},
+	{regexp.MustCompile(`(?s)element (\d+): .*`), "element $1 does not fit the schema"},
+	{regexp.MustCompile(`expected (list|map|string|boolean)`), "expected a $1"},
+	{regexp.MustCompile(`expected numeric`), "expected a number"},
+	{regexp.MustCompile(`expected any scalar`), "expected a string, a number or a boolean"},
+}
+
+func schemaText(message string) string {
+	for _, e := range schemaErrors {
+		if match := e.pattern.FindStringSubmatchIndex(message); match != nil {
+			return string(e.pattern.ExpandString(nil, e.text, message, match))
+		}
+	}
+	return "it does not fit the schema"
+}
