@@ -96,17 +96,7 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 			"about them, which needs a ClusterRole. Read anew when it changes.")
 	flags.BoolVar(&o.enableHTTP2, "enable-http2", false, "Serve metrics by HTTP/2 too, which has had denial-of-service flaws.")
 	flags.StringVar(&o.healthProbeAddress, "health-probe-bind-address", ":8081", "Address of /healthz and /readyz; 0 turns them off.")
-	allow := getenv(privilegedFieldsVariable)
-	allowed, errAllow := strconv.ParseBool(cmp.Or(allow, "false"))
-	flags.BoolVar(&o.privilegedFields, "allow-privileged-fields", allowed,
-		"Accept the fields of Memcacheds by which their authors can do more than by the plain templates, such as patches and "+
-			"serviceAccountName: docs/privileged-fields.md. Set it only where the ValidatingAdmissionPolicy is installed that asks "+
-			"what an author may do. Defaults to the environment variable "+privilegedFieldsVariable+".")
-	var images string
-	flags.StringVar(&images, "operand-images", getenv(operandImagesVariable),
-		"Images that Memcacheds may name without --allow-privileged-fields, separated by commas: repositories, of which any tag and digest is "+
-			"accepted, or all below a prefix, such as registry.example.com/cache/*. Defaults to the environment variable "+operandImagesVariable+
-			", else the repositories of the operator's own default images.")
+	errGuarded := o.bindGuarded(flags, getenv)
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.zap.BindFlags(flags)
 
@@ -117,12 +107,8 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 		}
 		return nil, err
 	}
-	if errAllow != nil {
-		return nil, fmt.Errorf("%s: %q is neither true nor false", privilegedFieldsVariable, allow)
-	}
-	var err error
-	if o.operandImages, err = guarded.ParseImages(images); err != nil {
-		return nil, fmt.Errorf("--operand-images: %w", err)
+	if errGuarded != nil {
+		return nil, errGuarded
 	}
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q: the operator takes flags only", flags.Arg(0))
@@ -141,6 +127,33 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 	o.memoryLimit, errMemory = parseMemoryLimit(getenv)
 	inCluster := getenv("KUBERNETES_SERVICE_HOST") != ""
 	return o, cmp.Or(errMemory, o.validate(), o.validateMetrics(), o.validateLeaderElection(inCluster), o.validateManifestsDir())
+}
+
+// bindGuarded binds the flags that decide about guarded fields. The error is about their
+// defaults in the environment.
+func (o *options) bindGuarded(flags *flag.FlagSet, getenv func(string) string) error {
+	allow := getenv(privilegedFieldsVariable)
+	allowed, err := strconv.ParseBool(cmp.Or(allow, "false"))
+	if err != nil {
+		err = fmt.Errorf("%s: %q is neither true nor false", privilegedFieldsVariable, allow)
+	}
+	flags.BoolVar(&o.privilegedFields, "allow-privileged-fields", allowed,
+		"Accept the fields of Memcacheds by which their authors can do more than by the plain templates, such as patches and "+
+			"serviceAccountName (docs/privileged-fields.md). Set it only where the ValidatingAdmissionPolicy is installed that asks "+
+			"what an author may do. Defaults to the environment variable "+privilegedFieldsVariable+".")
+	images, errImages := guarded.ParseImages(getenv(operandImagesVariable))
+	if errImages != nil {
+		err = cmp.Or(err, fmt.Errorf("%s: %w", operandImagesVariable, errImages))
+	}
+	o.operandImages = images
+	flags.Func("operand-images", "Images that Memcacheds may name without --allow-privileged-fields, separated by commas: repositories, "+
+		"of which any tag and digest is accepted, or all below a prefix, such as registry.example.com/cache/*. Defaults to the environment "+
+		"variable "+operandImagesVariable+", else the repositories of the operator's own default images.",
+		func(text string) (err error) {
+			o.operandImages, err = guarded.ParseImages(text)
+			return err
+		})
+	return err
 }
 
 func (o *options) validate() error {

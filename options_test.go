@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/example/memcached-operator/reconcilers/guarded"
 )
 
 // environment is what getenv answers in a test.
@@ -100,7 +102,7 @@ func TestFlagsAndEnvironmentSetOptions(t *testing.T) {
 	},
 		"--kubeconfig=admin.conf", "--manifests-dir", templates, "--max-concurrent-reconciles=256", "--leader-elect", "--leader-elect-namespace=ops",
 		"--metrics-bind-address=0", "--metrics-secure=false", "--enable-http2", "--health-probe-bind-address=127.0.0.1:0",
-		"--allow-privileged-fields", "--zap-devel", "--version")
+		"--allow-privileged-fields", "--operand-images=memcached,registry:5000/cache/*", "--zap-devel", "--version")
 	if !o.zap.Development {
 		t.Error("--zap-devel does not turn on development logs")
 	}
@@ -111,7 +113,7 @@ func TestFlagsAndEnvironmentSetOptions(t *testing.T) {
 		leaderElectionName: "memcached-operator.cache.example.com",
 		metricsAddress:     "0", metricsCertName: "tls.crt", metricsCertKey: "tls.key", enableHTTP2: true, healthProbeAddress: "127.0.0.1:0",
 		memcachedImage: "registry:5000/memcached@sha256:0a", exporterImage: "registry:5000/exporter:1", reloaderImage: "registry:5000/reloader:1",
-		privilegedFields: true, version: true,
+		privilegedFields: true, operandImages: guarded.Images{"memcached", "registry:5000/cache/*"}, version: true,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the options are\n%+v, want\n%+v", got, want)
@@ -129,6 +131,28 @@ func TestPrivilegedFieldsFollowTheFlagElseTheEnvironment(t *testing.T) {
 	}
 	if parsed(t, environment{}).privilegedFields {
 		t.Error("they are on by themselves")
+	}
+}
+
+func TestParse_TakesOperandImagesFromTheFlagElseTheEnvironment(t *testing.T) {
+	t.Parallel()
+	env := environment{"OPERAND_IMAGES": "memcached, registry.example.com/cache/*"}
+	for name, test := range map[string]struct {
+		env  environment
+		args []string
+		want guarded.Images
+	}{
+		"has none by default":    {},
+		"reads the environment":  {env: env, want: guarded.Images{"memcached", "registry.example.com/cache/*"}},
+		"prefers the flag":       {env: env, args: []string{"--operand-images=example.com/memcached"}, want: guarded.Images{"example.com/memcached"}},
+		"returns to the default": {env: env, args: []string{"--operand-images="}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := parsed(t, test.env, test.args...).operandImages; !slices.Equal(got, test.want) {
+				t.Errorf("the images are %q, want %q", got, test.want)
+			}
+		})
 	}
 }
 
@@ -166,6 +190,12 @@ func TestRefusals(t *testing.T) {
 		},
 		"an image with a space": {
 			environment{"RELATED_IMAGE_MEMCACHED": "mem cached"}, nil, []string{`RELATED_IMAGE_MEMCACHED: "mem cached" is not an image reference`},
+		},
+		"operand images with a tag": {
+			environment{}, []string{"--operand-images=memcached:1.6.45"}, []string{`operand-images: "memcached:1.6.45" has a tag or a digest; leave it out`},
+		},
+		"operand images of the environment with a wildcard amid them": {
+			environment{"OPERAND_IMAGES": "registry.example.com*"}, nil, []string{`OPERAND_IMAGES: "registry.example.com*" has * elsewhere than behind its last slash`},
 		},
 		"privileged fields that are neither on nor off": {
 			environment{"ALLOW_PRIVILEGED_FIELDS": "guarded"}, nil, []string{`ALLOW_PRIVILEGED_FIELDS: "guarded" is neither true nor false`},
@@ -241,7 +271,7 @@ func TestHelpDescribesEveryFlag(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"allow-privileged-fields", "watch-namespaces", "manifests-dir", "max-concurrent-reconciles", "leader-elect", "leader-elect-namespace",
+		"allow-privileged-fields", "operand-images", "watch-namespaces", "manifests-dir", "max-concurrent-reconciles", "leader-elect", "leader-elect-namespace",
 		"leader-elect-resource-name", "metrics-client-ca-file",
 		"metrics-bind-address", "metrics-secure", "metrics-cert-path", "metrics-cert-name", "metrics-cert-key",
 		"enable-http2", "health-probe-bind-address", "kubeconfig", "version", "zap-devel", "zap-log-level", "zap-encoder",

@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/reconcilers/render"
 )
 
 // secret is in every value of hostilePatches, which nobody may read elsewhere.
@@ -60,7 +59,7 @@ func TestReconcile_LeaksNothingOfASpec(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	logged := &lines{}
-	setUp{defaults: render.Defaults{AllowPrivilegedFields: true}, logger: logged.logger()}.start(t, suite.operator, namespace)
+	setUp{logger: logged.logger()}.start(t, suite.operator, namespace)
 	for name, test := range hostilePatches {
 		mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 		mc.Spec.Patches = []cachev1alpha1.Patch{{Target: cachev1alpha1.PatchTarget{Kind: "Deployment"}, Patch: test.patch}}

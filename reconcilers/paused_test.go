@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/reconcilers/render"
 )
 
 // isOfTeam tells whether the pods carry that label of the user's.
@@ -90,10 +89,10 @@ func TestAMemcachedThatIsBornPausedGetsNothing(t *testing.T) {
 	ready(t, mc)
 }
 
-func TestAPrivilegedFieldWaitsForTheRight(t *testing.T) {
+func TestReconcile_RefusesGuardedFieldsUnlessAllowed(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
-	first := startOperator(t, suite.operator, namespace, nil)
+	first := setUp{guards: true}.start(t, suite.operator, namespace)
 	mc := &cachev1alpha1.Memcached{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sample"},
 		Spec:       cachev1alpha1.MemcachedSpec{Size: new(int32(0)), ServiceAccountName: new(cachev1alpha1.ObjectName("cache"))},
@@ -108,7 +107,7 @@ func TestAPrivilegedFieldWaitsForTheRight(t *testing.T) {
 	}
 	first.stop()
 
-	setUp{defaults: render.Defaults{AllowPrivilegedFields: true}}.start(t, suite.operator, namespace)
+	setUp{}.start(t, suite.operator, namespace)
 	ready(t, mc)
 	if name := deploymentNow(t, namespace, "sample").Spec.Template.Spec.ServiceAccountName; name != "cache" {
 		t.Errorf("the pods' service account is %q", name)

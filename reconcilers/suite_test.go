@@ -86,8 +86,9 @@ func startOperator(t *testing.T, cfg *rest.Config, namespace string, edits edit)
 
 // setUp is how an operator is started that is not like the others.
 type setUp struct {
-	edits     edit
-	defaults  render.Defaults
+	edits edit
+	// guards lets the operator refuse guarded fields.
+	guards    bool
 	lookEvery time.Duration
 	// logger gets what the operator logs; by default nobody does.
 	logger logr.Logger
@@ -105,7 +106,7 @@ func (s setUp) start(t *testing.T, cfg *rest.Config, namespace string) *operator
 	}
 	tree, err := render.LoadTree(layers...)
 	fatal(t, err)
-	renderer, err := render.New(tree, s.defaults)
+	renderer, err := render.New(tree, render.Defaults{AllowPrivilegedFields: !s.guards})
 	fatal(t, err)
 
 	o := &operator{requests: &requests{}}

@@ -38,7 +38,11 @@ func TestRender_RefusesGuardedFieldsUnlessAllowed(t *testing.T) {
 			t.Parallel()
 			mc := plain()
 			mc.Spec.Image, mc.Spec.Metrics, mc.Spec.ServiceAccountName = test.spec.Image, test.spec.Metrics, test.spec.ServiceAccountName
-			_, err := mustNew(t, tree, test.defaults).Render(mc)
+			r, err := New(tree, test.defaults)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = r.Render(mc)
 			if _, refused := errors.AsType[*guarded.Error](err); refused != test.refused || err != nil && !refused {
 				t.Errorf("the error is %v, want a refusal: %v", err, test.refused)
 			}

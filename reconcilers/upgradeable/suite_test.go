@@ -129,7 +129,7 @@ func (g given) start(t *testing.T) *operator {
 	cfg := rest.CopyConfig(g.operator)
 	tree, err := render.LoadTree(manifests.FS)
 	fatal(t, err)
-	renderer, err := render.New(tree, render.Defaults{})
+	renderer, err := render.New(tree, render.Defaults{AllowPrivilegedFields: true})
 	fatal(t, err)
 	scheme := g.Client.Scheme()
 	found, err := preflight.Check(t.Context(), cfg, scheme, renderer, []string{g.namespace})

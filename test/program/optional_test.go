@@ -43,7 +43,7 @@ func isReady(mc *cachev1alpha1.Memcached) *metav1.Condition {
 func TestWithoutPrometheusTheRestIsMade(t *testing.T) {
 	t.Parallel()
 	namespace := suite.newNamespace(t)
-	p, _ := startReady(t, namespace)
+	p, _ := startReady(t, namespace, "--allow-privileged-fields")
 	mc := suite.newWatched(t, namespace, "cache")
 	suite.settled(t, mc)
 	const want = "; left out, since this API server does not serve them: PrometheusRule, ServiceMonitor"
@@ -98,7 +98,7 @@ func withPrometheus(t *testing.T, plane *controlplane.ControlPlane) {
 	defineMonitoring(t, plane)
 	w := world{plane}
 	namespace := w.newNamespace(t)
-	p := start(t, "--kubeconfig="+plane.Kubeconfig, "--watch-namespaces="+namespace, "--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=0")
+	p := start(t, "--kubeconfig="+plane.Kubeconfig, "--watch-namespaces="+namespace, "--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=0", "--allow-privileged-fields")
 	p.ready(t)
 	mc := w.newWatched(t, namespace, "cache")
 	// The schema may be published a moment after the kind: then the operator comes back.

@@ -94,7 +94,7 @@ func start(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := &process{command: exec.CommandContext(context.WithoutCancel(t.Context()), suite.program, args...), ended: make(chan struct{})}
 	p.command.Env = append(os.Environ(), "KUBECONFIG=", "HOME="+t.TempDir(), "KUBERNETES_SERVICE_HOST=", "WATCH_NAMESPACE=",
-		"RELATED_IMAGE_MEMCACHED=", "RELATED_IMAGE_MEMCACHED_EXPORTER=", "RELATED_IMAGE_MEMCACHED_RELOADER=", "ALLOW_PRIVILEGED_FIELDS=")
+		"RELATED_IMAGE_MEMCACHED=", "RELATED_IMAGE_MEMCACHED_EXPORTER=", "RELATED_IMAGE_MEMCACHED_RELOADER=", "ALLOW_PRIVILEGED_FIELDS=", "OPERAND_IMAGES=")
 	p.command.Stdout, p.command.Stderr = &p.stdout, &p.log
 	fatal(t, p.command.Start())
 	go func() {
