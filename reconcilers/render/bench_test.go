@@ -26,6 +26,8 @@ func BenchmarkRender(b *testing.B) {
 	for name, mc := range map[string]*cachev1alpha1.Memcached{
 		"plain": plain(),
 		"every": everyField(b, tree),
+		// Its patches are not part of krusty's build.
+		"most-expensive": readMemcached(b, mostExpensiveFile),
 	} {
 		in, err := r.input(mc)
 		if err != nil {
