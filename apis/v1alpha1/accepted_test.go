@@ -67,7 +67,7 @@ func mustDecode(t *testing.T, object *unstructured.Unstructured) {
 	}
 }
 
-func TestAcceptsSpecsAndFillsInDefaults(t *testing.T) {
+func TestSpec_SetsDefaults(t *testing.T) {
 	testAccepted(t, map[string]accepted{
 		"an empty spec": {
 			body: "spec: {}",
@@ -112,7 +112,7 @@ func TestAcceptsSpecsAndFillsInDefaults(t *testing.T) {
 	})
 }
 
-func TestAcceptsNames(t *testing.T) {
+func TestSpec_AcceptsNames(t *testing.T) {
 	table := map[string]accepted{}
 	for _, name := range []string{
 		"a", "a1", "a--b",
@@ -125,7 +125,7 @@ func TestAcceptsNames(t *testing.T) {
 	testAccepted(t, table)
 }
 
-func TestAcceptsImages(t *testing.T) {
+func TestSpec_AcceptsImages(t *testing.T) {
 	table := map[string]accepted{}
 	digest := "@sha256:" + strings.Repeat("0a", 32)
 	for _, image := range []string{
@@ -145,7 +145,7 @@ func TestAcceptsImages(t *testing.T) {
 	testAccepted(t, table)
 }
 
-func TestAcceptsTheSamples(t *testing.T) {
+func TestSpec_AcceptsTheSamples(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	files, err := filepath.Glob(filepath.Join(controlplane.Root(), "config", "samples", "cache_v1alpha1_*.yaml"))

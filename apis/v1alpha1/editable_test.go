@@ -28,7 +28,7 @@ func crd(t *testing.T) *unstructured.Unstructured {
 // the Operator SDK's tutorial does, and then as we ship them.
 const earlierGroup = "earlier.example.com"
 
-func TestAnObjectOlderThanTheRulesStaysEditable(t *testing.T) {
+func TestUpdate_AcceptsObjectsOlderThanTheRules(t *testing.T) {
 	t.Parallel()
 	shipped := crd(t)
 	shipped.SetName("memcacheds." + earlierGroup)
@@ -52,6 +52,11 @@ func TestAnObjectOlderThanTheRulesStaysEditable(t *testing.T) {
 		"an image with a space":           {name: "image", body: "spec: {image: my image}", edit: `{"spec":{"size":2}}`},
 		"a privileged port":               {name: "port", body: "spec: {containerPort: 80}", edit: `{"spec":{"size":2}}`},
 		"a reserved label":                {name: "label", body: "spec: {podMetadata: {labels: {app: x}}}", edit: `{"spec":{"size":2}}`},
+		"too many pods":                   {name: "pods", body: "spec: {size: 5000}", edit: `{"spec":{"paused":true}}`},
+		"too many tolerations":            {name: "tolerations", body: "spec: {tolerations: [" + strings.Repeat("{}, ", 40) + "]}", edit: `{"spec":{"size":2}}`},
+		"too many node labels":            {name: "nodes", body: "spec: {nodeSelector: {" + strings.Repeat("a", 1000) + ": b c}}", edit: `{"spec":{"size":2}}`},
+		"too large an affinity":           {name: "affinity", body: "spec: {" + within("topologyKey: a, labelSelector: {matchLabels: {a: "+strings.Repeat("b", 1000)+"}}") + "}", edit: `{"spec":{"size":2}}`},
+		"too long a patch":                {name: "patch", body: "spec: {patches: [{target: {kind: A}, patch: " + strings.Repeat("a", 9000) + "}]}", edit: `{"spec":{"size":2}}`},
 		"a label to get":                  {name: "metadata", body: "spec: {containerPort: 80}", edit: `{"metadata":{"labels":{"a":"b"}}}`},
 	}
 	for sentence, edit := range edits {
@@ -87,7 +92,7 @@ func earlier(t *testing.T, namespace, name, body string) *unstructured.Unstructu
 func dropRules(value any) {
 	switch v := value.(type) {
 	case map[string]any:
-		for _, rule := range []string{"x-kubernetes-validations", "minimum", "maximum", "minLength", "maxLength", "maxProperties"} {
+		for _, rule := range []string{"x-kubernetes-validations", "minimum", "maximum", "minLength", "maxLength", "maxItems", "maxProperties", "pattern", "enum"} {
 			delete(v, rule)
 		}
 		for _, item := range v {

@@ -9,7 +9,7 @@ import (
 
 // Every option of memcached 1.6.45 that is not for tuning, or that has a field of its
 // own, in each form in which memcached would take it.
-func TestRefusesExtraArgs(t *testing.T) {
+func TestSpec_RejectsExtraArgs(t *testing.T) {
 	table := map[string]refused{}
 	refuse := func(args ...string) {
 		for _, arg := range args {

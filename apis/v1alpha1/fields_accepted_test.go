@@ -31,7 +31,7 @@ func testTaken(t *testing.T, specs ...string) {
 	testAccepted(t, table)
 }
 
-func TestAcceptsQuantities(t *testing.T) {
+func TestSpec_AcceptsQuantities(t *testing.T) {
 	testTaken(t,
 		"memory: 64Mi", "memory: 67108864", `memory: "67108864"`, "memory: 100M", "memory: 1.5Gi", "memory: 100000000k",
 		"memory: 16Mi", "memory: 16777216", "memory: 1Ti", "memory: 1099511627776", "memory: 1024Gi",
@@ -50,7 +50,7 @@ func TestAcceptsQuantities(t *testing.T) {
 	)
 }
 
-func TestAcceptsServerOptions(t *testing.T) {
+func TestSpec_AcceptsServerOptions(t *testing.T) {
 	testTaken(t,
 		"maxConnections: 1024", "maxConnections: 500000", "maxConnections: 50", "threads: 1, maxConnections: 20", "threads: 64, maxConnections: 650",
 		"threads: 1", "threads: 64", "verbosity: 0", "verbosity: 3",
@@ -58,7 +58,7 @@ func TestAcceptsServerOptions(t *testing.T) {
 	)
 }
 
-func TestAcceptsExtraArgs(t *testing.T) {
+func TestSpec_AcceptsExtraArgs(t *testing.T) {
 	table := map[string]accepted{}
 	for _, arg := range []string{
 		"--disable-evictions", "--disable-cas", "--disable-flush-all", "--disable-dumping", "--disable-watch",
@@ -81,7 +81,7 @@ func TestAcceptsExtraArgs(t *testing.T) {
 	testAccepted(t, table)
 }
 
-func TestAcceptsPodFields(t *testing.T) {
+func TestSpec_AcceptsPodFields(t *testing.T) {
 	long := strings.Repeat("a", 253)
 	testTaken(t,
 		"imagePullPolicy: Always", "imagePullPolicy: IfNotPresent", "imagePullPolicy: Never",
@@ -98,7 +98,7 @@ func TestAcceptsPodFields(t *testing.T) {
 	)
 }
 
-func TestAcceptsWhatIsBesideThePods(t *testing.T) {
+func TestSpec_AcceptsServicesBudgetsAndPolicies(t *testing.T) {
 	testTaken(t,
 		"service: {}", "service: {clusterIPService: true}", "service: {clusterIPService: false}",
 		"service: {labels: {team: web, example.com/tier: ''}, annotations: {example.com/owner: Web Team, empty: ''}}",
@@ -112,7 +112,7 @@ func TestAcceptsWhatIsBesideThePods(t *testing.T) {
 	)
 }
 
-func TestAcceptsFeaturesAndFillsInTheirDefaults(t *testing.T) {
+func TestSpec_SetsDefaultsOfFeatures(t *testing.T) {
 	image := "registry.example.com/exporter@sha256:" + strings.Repeat("0a", 32)
 	testAccepted(t, map[string]accepted{
 		"TLS by its Secret alone": stored(

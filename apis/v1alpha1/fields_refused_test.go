@@ -44,7 +44,7 @@ func testRefusals(t *testing.T, want []string, specs ...string) {
 	testRefused(t, table)
 }
 
-func TestRefusesMemory(t *testing.T) {
+func TestSpec_RejectsMemory(t *testing.T) {
 	testRefusals(t, []string{"spec.memory", memoryRange},
 		"memory: 0", `memory: "0"`, "memory: 64", "memory: 16777215", "memory: 15.9Mi", "memory: 1100Gi", "memory: 1099511627777",
 		"memory: -1", "memory: -64Mi", `memory: "1e9"`, `memory: "64E6"`, "memory: 1E", `memory: "999999999999999999999999"`,
@@ -53,7 +53,7 @@ func TestRefusesMemory(t *testing.T) {
 
 // Kubernetes computes the power of ten that such a quantity names, digit by digit:
 // neither the API server nor the operator may ever come to that.
-func TestRefusesQuantitiesThatWouldTakeForever(t *testing.T) {
+func TestSpec_RejectsQuantitiesWithExponents(t *testing.T) {
 	table := map[string]refused{}
 	for _, quantity := range []string{"1e999999999", "1e-999999999", "1E999999999", "1E-999999999", "1234567890e2147483647"} {
 		table["memory of "+quantity] = refusal(fmt.Sprintf("memory: %q", quantity), memoryRange)
@@ -69,25 +69,25 @@ func TestRefusesQuantitiesThatWouldTakeForever(t *testing.T) {
 	testRefused(t, table)
 }
 
-func TestRefusesItemSizes(t *testing.T) {
+func TestSpec_RejectsItemSizes(t *testing.T) {
 	testRefusals(t, []string{"spec.maxItemSize", itemRange},
 		"maxItemSize: 1023", "maxItemSize: 1025", "maxItemSize: 0", "maxItemSize: -1Mi", "maxItemSize: 1Ki1",
 		"maxItemSize: 1025Mi, memory: 4Gi", "maxItemSize: 1073741825, memory: 4Gi", `maxItemSize: "1e6"`, "maxItemSize: garbage", "maxItemSize: 1500m")
 }
 
-func TestRefusesItemsAboveHalfOfTheMemory(t *testing.T) {
+func TestSpec_RejectsItemsAboveHalfOfTheMemory(t *testing.T) {
 	testRefusals(t, []string{"spec.maxItemSize", itemShare},
 		"maxItemSize: 33Mi", "maxItemSize: 33555456", "memory: 64Mi, maxItemSize: 33Mi", "memory: 67108864, maxItemSize: 33555456",
 		"memory: 16Mi, maxItemSize: 9Mi", "memory: 2147483647, maxItemSize: 1Gi")
 }
 
-func TestRefusesMemoryLimitsThatTheCacheWouldFill(t *testing.T) {
+func TestSpec_RejectsMemoryLimitsThatTheCacheWouldFill(t *testing.T) {
 	testRefusals(t, []string{"spec.resources", memoryLimit},
 		"resources: {limits: {memory: 64Mi}}", "resources: {limits: {memory: 73819750}}", "resources: {limits: {memory: 0}}", "resources: {limits: {memory: 1000m}}",
 		"memory: 1Gi, resources: {limits: {memory: 1Gi}}", "memory: 1Gi, resources: {limits: {memory: 1126Mi}}", "memory: 1073741824, resources: {limits: {memory: 1181116006}}")
 }
 
-func TestRefusesResources(t *testing.T) {
+func TestSpec_RejectsResources(t *testing.T) {
 	const cpu = "spec.resources.limits.cpu"
 	testRefused(t, map[string]refused{
 		"rejects a negative amount of CPU":         refusal("resources: {limits: {cpu: -1}}", cpu, "greater than or equal to 0"),
@@ -116,7 +116,7 @@ func TestRefusesResources(t *testing.T) {
 	})
 }
 
-func TestRefusesServerOptions(t *testing.T) {
+func TestSpec_RejectsServerOptions(t *testing.T) {
 	testRefused(t, map[string]refused{
 		"too few connections for the threads":   refusal("threads: 64, maxConnections: 649", "spec.maxConnections", connections),
 		"too few connections for the default":   refusal("maxConnections: 49", "spec.maxConnections", connections),
@@ -132,7 +132,7 @@ func TestRefusesServerOptions(t *testing.T) {
 	})
 }
 
-func TestRefusesPodFields(t *testing.T) {
+func TestSpec_RejectsPodFields(t *testing.T) {
 	testRefused(t, map[string]refused{
 		"a pull secret without a name":         refusal("imagePullSecrets: [{}]", "spec.imagePullSecrets[0].name: Required value"),
 		"a pull secret of another namespace":   refusal("imagePullSecrets: [{name: a, namespace: b}]", `unknown field "spec.imagePullSecrets[0].namespace"`),
@@ -157,7 +157,7 @@ func TestRefusesPodFields(t *testing.T) {
 	})
 }
 
-func TestRefusesServicesAndBudgets(t *testing.T) {
+func TestSpec_RejectsServicesAndBudgets(t *testing.T) {
 	testRefused(t, map[string]refused{
 		"the Service's label app":          refusal("service: {labels: {app: x}}", "spec.service.labels", reserved),
 		"the label of the operator":        refusal("service: {labels: {app.kubernetes.io/managed-by: x}}", "spec.service.labels", reserved),
@@ -175,7 +175,7 @@ func TestRefusesServicesAndBudgets(t *testing.T) {
 	})
 }
 
-func TestRefusesNetworkPolicies(t *testing.T) {
+func TestSpec_RejectsNetworkPolicies(t *testing.T) {
 	testRefused(t, map[string]refused{
 		"nobody named":                    refusal("networkPolicy: {}", "spec.networkPolicy.from: Required value"),
 		"nobody":                          refusal("networkPolicy: {from: []}", "spec.networkPolicy.from", "at least 1 item"),
@@ -191,7 +191,7 @@ func TestRefusesNetworkPolicies(t *testing.T) {
 	})
 }
 
-func TestRefusesTLSAuthAndMetrics(t *testing.T) {
+func TestSpec_RejectsTLSAuthAndMetrics(t *testing.T) {
 	const (
 		ports     = "tls.plaintextPort must differ from containerPort and metrics.port"
 		secretKey = "key must be a key of a Secret: 1 to 253 letters, digits, '-', '_' and '.', not beginning with '..'"
@@ -222,7 +222,7 @@ func TestRefusesTLSAuthAndMetrics(t *testing.T) {
 	})
 }
 
-func TestRefusesPatches(t *testing.T) {
+func TestSpec_RejectsPatches(t *testing.T) {
 	target := func(target string) string { return "patches: [{patch: x, target: {" + target + "}}]" }
 	testRefused(t, map[string]refused{
 		"no target":                      refusal("patches: [{patch: x}]", "spec.patches[0].target: Required value"),

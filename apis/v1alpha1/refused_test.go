@@ -48,7 +48,7 @@ func testRefused(t *testing.T, table map[string]refused) {
 	}
 }
 
-func TestRefusesSpecs(t *testing.T) {
+func TestSpec_RejectsWrongTypes(t *testing.T) {
 	testRefused(t, map[string]refused{
 		"no spec": {
 			want: []string{"spec: Required value"},
@@ -96,7 +96,7 @@ func TestRefusesSpecs(t *testing.T) {
 	})
 }
 
-func TestRefusesNames(t *testing.T) {
+func TestSpec_RejectsNames(t *testing.T) {
 	testRefused(t, map[string]refused{
 		"53 characters": {
 			name: strings.Repeat("a", 53),
@@ -112,7 +112,7 @@ func TestRefusesNames(t *testing.T) {
 	})
 }
 
-func TestRefusesImages(t *testing.T) {
+func TestSpec_RejectsImages(t *testing.T) {
 	image := func(image string) refused {
 		return refused{body: fmt.Sprintf("spec: {image: %q}", image), want: []string{"spec.image", imageForm}}
 	}
@@ -137,7 +137,7 @@ func TestRefusesImages(t *testing.T) {
 	})
 }
 
-func TestRefusesPodMetadata(t *testing.T) {
+func TestSpec_RejectsPodMetadata(t *testing.T) {
 	label := func(entry, want string) refused {
 		return refused{body: "spec: {podMetadata: {labels: {" + entry + "}}}", want: []string{"spec.podMetadata.labels", want}}
 	}

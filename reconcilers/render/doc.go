@@ -2,18 +2,21 @@
 
 // Package render turns a Memcached and a tree of kustomize templates into the
 // objects that should exist. It is pure: no client, no clock, no disk; the same
-// input gives the same bytes.
+// Memcached gives the same bytes, whatever was rendered before.
 //
-//	Tree ──► New: checked, typed, every component tried
+//	Tree ──► New: checks files, types and names with the example that the tree holds
 //	             │
-//	Memcached ──►┤ input: the custom resource and Values, as two resources
-//	             ├ plan: one kustomize build for each set of components, replacements held back
-//	             ├ fill: copy the plan, run the replacements with this input
-//	             └ finish: names, namespace, owner, managed-by ──► objects
+//	             ├ prebuilt: one set of components, built from the example, with
+//	             │   placeholders; verified against two full builds
+//	             │
+//	Memcached ──►┤ limits and guarded fields
+//	             ├ input: the Memcached and Values, as plain maps
+//	             ├ placeholders: a copy of the prebuilt objects, with the values of the input
+//	             ├ metadata: names, namespace, owner reference, managed-by label
+//	             └ spec.patches ──► objects
 //
-// A plan is an optimisation of one whole kustomize build with the inputs as
-// resources, and it proves itself: when a plan is made, it is compared with whole
-// builds of the input at hand and of one in which every value differs. Where they
-// disagree (a patch that overrides a replaced field, say), that set of components
-// is rendered by whole builds from then on: slower, and right.
+// A prebuilt is an optimization of one full kustomize build with the input as
+// resources. Where copying values into place is not the same as such a build (an
+// images transformer in the templates, say), every Memcached of that set of
+// components takes a full build.
 package render

@@ -239,7 +239,7 @@ func laterChart(t *testing.T) string {
 		fatal(t, os.WriteFile(file, []byte(strings.ReplaceAll(content, old, replacement)), 0o644))
 	}
 	edit("Chart.yaml", "\nappVersion: ", "\nappVersion: 9")
-	edit("files/crds/cache.example.com_memcacheds.yaml", "description: pods asked for", "description: a later text")
+	edit("files/crds/cache.example.com_memcacheds.yaml", "description: Desired number of pods", "description: a later text")
 	return dir
 }
 

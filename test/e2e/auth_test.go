@@ -34,7 +34,7 @@ func TestAPasswordIsAskedFor(t *testing.T) {
 	namespace := suite.NewNamespace(t)
 	secret := newUsers(t, namespace, "right")
 	suite.Ready(t, suite.NewMemcached(t, namespace, "locked", 1, func(spec *cachev1alpha1.MemcachedSpec) {
-		spec.Auth = &cachev1alpha1.Auth{SecretName: secret.Name}
+		spec.Auth = &cachev1alpha1.Auth{SecretName: cachev1alpha1.ObjectName(secret.Name)}
 	}))
 	pod := &suite.Pods(t, namespace, "locked")[0]
 	suite.CacheBy(t, namespace, pod.Name, cluster.Access{User: user, Password: "right"}).Set("key", "value")

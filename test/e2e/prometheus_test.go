@@ -22,7 +22,7 @@ func TestPrometheusSeesTheCaches(t *testing.T) {
 	names := []string{"plain", "secured"}
 	suite.NewMemcached(t, namespace, "plain", 1, cluster.WithEveryObject)
 	mc := suite.NewMemcached(t, namespace, "secured", 1, cluster.WithEveryObject, func(spec *cachev1alpha1.MemcachedSpec) {
-		spec.TLS = &cachev1alpha1.TLS{SecretName: secret.Name, ClientAuth: new(cachev1alpha1.ClientAuthRequire)}
+		spec.TLS = &cachev1alpha1.TLS{SecretName: cachev1alpha1.ObjectName(secret.Name), ClientAuth: new(cachev1alpha1.ClientAuthRequire)}
 		spec.Metrics.Port = new(int32(9151))
 	})
 	prometheus := suite.Prometheus(t, namespace, names...)

@@ -25,7 +25,7 @@ func TestRotationKeepsTheCache(t *testing.T) {
 	secret, first := newCertificate(t, namespace)
 	const size = 2
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "rotated", size, func(spec *cachev1alpha1.MemcachedSpec) {
-		spec.TLS, spec.Auth = &cachev1alpha1.TLS{SecretName: secret.Name}, &cachev1alpha1.Auth{SecretName: users.Name}
+		spec.TLS, spec.Auth = &cachev1alpha1.TLS{SecretName: cachev1alpha1.ObjectName(secret.Name)}, &cachev1alpha1.Auth{SecretName: cachev1alpha1.ObjectName(users.Name)}
 	}))
 	access := func(pair certificate.Pair, password string) cluster.Access {
 		return cluster.Access{TLS: trusting(pair), User: user, Password: password}

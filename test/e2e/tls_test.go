@@ -64,7 +64,7 @@ func TestTLSAndPlainTextBesideIt(t *testing.T) {
 	namespace := suite.NewNamespace(t)
 	secret, pair := newCertificate(t, namespace)
 	suite.Ready(t, suite.NewMemcached(t, namespace, "secured", 1, func(spec *cachev1alpha1.MemcachedSpec) {
-		spec.TLS = &cachev1alpha1.TLS{SecretName: secret.Name, PlaintextPort: new(int32(plaintextPort))}
+		spec.TLS = &cachev1alpha1.TLS{SecretName: cachev1alpha1.ObjectName(secret.Name), PlaintextPort: new(int32(plaintextPort))}
 	}))
 	pod := &suite.Pods(t, namespace, "secured")[0]
 	suite.CacheBy(t, namespace, pod.Name, cluster.Access{TLS: trusting(pair)}).Set("key", "value")
@@ -89,7 +89,7 @@ func TestClientsShowCertificates(t *testing.T) {
 	for clientAuth, takesNone := range map[cachev1alpha1.ClientAuth]bool{cachev1alpha1.ClientAuthRequest: true, cachev1alpha1.ClientAuthRequire: false} {
 		name := strings.ToLower(string(clientAuth))
 		mc := suite.NewMemcached(t, namespace, name, 1, func(spec *cachev1alpha1.MemcachedSpec) {
-			spec.TLS = &cachev1alpha1.TLS{SecretName: secret.Name, ClientAuth: &clientAuth}
+			spec.TLS = &cachev1alpha1.TLS{SecretName: cachev1alpha1.ObjectName(secret.Name), ClientAuth: &clientAuth}
 		})
 		t.Run(string(clientAuth), func(t *testing.T) {
 			t.Parallel()

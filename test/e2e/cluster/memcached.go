@@ -46,7 +46,7 @@ func (c *Cluster) NewMemcached(t testing.TB, namespace, name string, size int32,
 
 // WithImage sets spec.image.
 func WithImage(image string) func(*cachev1alpha1.MemcachedSpec) {
-	return func(spec *cachev1alpha1.MemcachedSpec) { spec.Image = &image }
+	return func(spec *cachev1alpha1.MemcachedSpec) { spec.Image = new(cachev1alpha1.Image(image)) }
 }
 
 // MergePatch changes object by a merge patch.

@@ -51,7 +51,7 @@ func MoreChildren(namespace, name string) []client.Object {
 // waits until they are gone.
 func (c *Cluster) TakeAway(t testing.TB, mc *cachev1alpha1.Memcached) {
 	t.Helper()
-	c.MergePatch(t, mc, `{"spec":{"service":null,"networkPolicy":null,"metrics":null,"podDisruptionBudget":{"disabled":true}}}`)
+	c.MergePatch(t, mc, `{"spec":{"service":null,"networkPolicy":null,"metrics":null,"podDisruptionBudget":{"omit":true}}}`)
 	for _, object := range append(MoreChildren(mc.Namespace, mc.Name), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: mc.Namespace, Name: mc.Name}}) {
 		c.Gone(t, object)
 	}
