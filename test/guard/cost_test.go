@@ -24,8 +24,8 @@ func repeated(n int, item, open, end string) string {
 func largest(secret, kinds string) string {
 	expressions := repeated(4, "{key: e%, operator: In, values: "+repeated(8, "v%", "[", "]")+"}", "[", "]")
 	selector := "{matchLabels: {app: memcached, memcached_cr: cache, " + repeated(6, "l%: v", "", "") + "}, matchExpressions: " + expressions + "}"
-	required := repeated(4, "{topologyKey: zone, labelSelector: "+selector+"}", "[", "]")
-	preferred := repeated(4, "{weight: 1, podAffinityTerm: {topologyKey: zone, labelSelector: "+selector+"}}", "[", "]")
+	required := repeated(2, "{topologyKey: zone, labelSelector: "+selector+"}", "[", "]")
+	preferred := repeated(2, "{weight: 1, podAffinityTerm: {topologyKey: zone, labelSelector: "+selector+"}}", "[", "]")
 	terms := "{requiredDuringSchedulingIgnoredDuringExecution: " + required + ", preferredDuringSchedulingIgnoredDuringExecution: " + preferred + "}"
 	path := "registry.example.com" + strings.Repeat("/memcached", 41)
 	patches := make([]string, 8)

@@ -196,7 +196,7 @@ func (i install) judge(t *testing.T, tr trial, before, after objects) {
 		return
 	}
 	guarded := len(tr.rights) > 0
-	reason, words := cachev1alpha1.ReasonRenderFailed, tr.stalled
+	reason, words := cachev1alpha1.ReasonInvalidPatch, tr.stalled
 	if guarded && !i.flag && !tr.paused {
 		reason, words = cachev1alpha1.ReasonPrivilegedField, tr.field
 	}
