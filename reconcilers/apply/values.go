@@ -3,6 +3,8 @@
 package apply
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
@@ -12,37 +14,48 @@ import (
 // The field set says how lists are to be read: one whose items are members of the
 // set by key or by value is matched item by item, any other is a value of its own.
 func lacking(fields *fieldpath.Set, want, live any, path fieldpath.Path, report func(path fieldpath.Path, live any)) {
+	wants, lives := parent{value: want}, parent{value: live}
 	fields.Members.Iterate(func(element fieldpath.PathElement) {
 		if _, hasFields := fields.Children.Get(element); hasFields {
 			return // An item of a list: its fields are looked at below.
 		}
-		wanted, wants := child(want, element)
-		held, holds := child(live, element)
+		wanted, isWanted := wants.child(element)
+		held, isHeld := lives.child(element)
 		// What is written as nothing at all, such as false in a field that is left out
 		// when it is, must be nothing in live too.
-		if wants != holds || !includes(held, wanted) {
+		if isWanted != isHeld || !includes(held, wanted) {
 			report(append(path, element), held)
 		}
 	})
 	fields.Children.Iterate(func(element fieldpath.PathElement) {
 		below, _ := fields.Children.Get(element)
-		wanted, _ := child(want, element)
-		held, _ := child(live, element)
+		wanted, _ := wants.child(element)
+		held, _ := lives.child(element)
 		lacking(below, wanted, held, append(path, element), report)
 	})
 }
 
-// child is the part of parent that element names.
-func child(parent any, element fieldpath.PathElement) (any, bool) {
-	switch parent := parent.(type) {
+// parent is a value whose parts are looked up by path element.
+type parent struct {
+	value any
+	// positions finds items of a list: by the name of a field of theirs, and its value.
+	positions map[string]map[any][]int
+}
+
+// child returns the part of p that element names.
+func (p *parent) child(element fieldpath.PathElement) (any, bool) {
+	switch value := p.value.(type) {
 	case map[string]any:
 		if element.FieldName == nil {
 			return nil, false
 		}
-		item, ok := parent[*element.FieldName]
+		item, ok := value[*element.FieldName]
 		return item, ok
 	case []any:
-		for i, item := range parent {
+		if element.Key != nil {
+			return p.keyed(value, *element.Key)
+		}
+		for i, item := range value {
 			if isItem(i, item, element) {
 				return item, true
 			}
@@ -51,10 +64,57 @@ func child(parent any, element fieldpath.PathElement) (any, bool) {
 	return nil, false
 }
 
+// keyed returns the first item of list that has key. It uses an index by the key's first
+// field: a list may have a thousand items, and looking through them for each of them
+// takes most of the time of a reconcile.
+func (p *parent) keyed(list []any, key value.FieldList) (any, bool) {
+	if len(key) == 0 {
+		return nil, false
+	}
+	name := key[0].Name
+	if p.positions[name] == nil {
+		if p.positions == nil {
+			p.positions = map[string]map[any][]int{}
+		}
+		p.positions[name] = positionsBy(name, list)
+	}
+	candidates := slices.Clone(p.positions[name][nil])
+	if at := scalar(key[0].Value.Unstructured()); at != nil {
+		candidates = append(candidates, p.positions[name][at]...)
+		slices.Sort(candidates)
+	}
+	for _, i := range candidates {
+		if hasKey(list[i], key) {
+			return list[i], true
+		}
+	}
+	return nil, false
+}
+
+// positionsBy returns the positions of the items of list by the value of a field of theirs.
+// Those that have no such field, which counts as any value, are at nil.
+func positionsBy(field string, list []any) map[any][]int {
+	positions := make(map[any][]int, len(list))
+	for i, item := range list {
+		fields, _ := item.(map[string]any)
+		at := scalar(fields[field])
+		positions[at] = append(positions[at], i)
+	}
+	return positions
+}
+
+// scalar returns v where it is of a type that keys of lists have, and nil otherwise.
+func scalar(v any) any {
+	switch v.(type) {
+	case string, int64, bool:
+		return v
+	default:
+		return nil
+	}
+}
+
 func isItem(i int, item any, element fieldpath.PathElement) bool {
 	switch {
-	case element.Key != nil:
-		return hasKey(item, *element.Key)
 	case element.Value != nil:
 		return value.Equals(value.NewValueInterface(item), *element.Value)
 	case element.Index != nil:
