@@ -166,7 +166,7 @@ func (f *flood) write(ctx context.Context, i int) error {
 	if i < floodSize {
 		return f.Create(ctx, mc)
 	}
-	patch := fmt.Appendf(nil, `{"spec":{"minReadySeconds":%d}}`, 1+i%3000)
+	patch := fmt.Appendf(nil, `{"spec":{"minReadySeconds":%d}}`, 1+i%500)
 	return f.Patch(ctx, mc, client.RawPatch(types.MergePatchType, patch))
 }
 
