@@ -198,11 +198,15 @@ func compare(part string, schema apiextensionsv1.JSONSchemaProps, t reflect.Type
 	return problems
 }
 
+// asInCore are the types of the API that have the fields of a type of Kubernetes. Users
+// know what is in them, so the field of that type alone is described.
+var asInCore = []string{"Affinity", "ResourceAmounts"}
+
 // collect adds the paths of all fields of schema, which is t's. What is inside of a list
-// is the list's to describe. So is what is inside of a type of Kubernetes: its fields
-// carry no markers.
+// is described by the list. What is inside of a type of Kubernetes, or of one that has
+// its fields, has no descriptor of its own.
 func collect(prefix string, schema apiextensionsv1.JSONSchemaProps, t reflect.Type, fields map[string]bool) {
-	if t != nil && t.PkgPath() != "" && !strings.HasPrefix(t.PkgPath(), module) {
+	if t != nil && t.PkgPath() != "" && (!strings.HasPrefix(t.PkgPath(), module) || slices.Contains(asInCore, t.Name())) {
 		return
 	}
 	for name, property := range schema.Properties {

@@ -56,21 +56,21 @@ func TestRejectedObjects(t *testing.T) {
 				set(t, deployment, int64(1), "spec", "Replicas")
 			},
 			terminal: true,
-			words:    []string{"Deployment cache", ".spec.Replicas: field not declared in schema"},
+			words:    []string{"Deployment cache", "spec.Replicas: unknown field"},
 		},
 		"a value of another type": {
 			change: func(t *testing.T, deployment *unstructured.Unstructured) {
 				set(t, deployment, "three", "spec", "replicas")
 			},
 			terminal: true,
-			words:    []string{"Deployment cache", ".spec.replicas"},
+			words:    []string{"Deployment cache", "spec.replicas: expected a number"},
 		},
 		"a quantity that is none": {
 			change: func(_ *testing.T, deployment *unstructured.Unstructured) {
 				container(deployment)["resources"] = map[string]any{"limits": map[string]any{"memory": "much"}}
 			},
 			terminal: true,
-			words:    []string{"Deployment cache", "quantities must match"},
+			words:    []string{"Deployment cache", "a quantity is malformed"},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/config/crd"
 )
 
@@ -35,7 +34,6 @@ func loadSpecBounds() *bounds {
 	var definition struct {
 		Spec struct {
 			Versions []struct {
-				Name   string `json:"name"`
 				Schema struct {
 					OpenAPIV3Schema bounds `json:"openAPIV3Schema"`
 				} `json:"schema"`
@@ -46,11 +44,12 @@ func loadSpecBounds() *bounds {
 		panic(fmt.Sprintf("the embedded CRD of Memcacheds cannot be read: %v", err))
 	}
 	for _, version := range definition.Spec.Versions {
-		if spec, ok := version.Schema.OpenAPIV3Schema.Properties["spec"]; ok && version.Name == cachev1alpha1.SchemeGroupVersion.Version {
+		// All versions share one schema.
+		if spec, ok := version.Schema.OpenAPIV3Schema.Properties["spec"]; ok {
 			return spec
 		}
 	}
-	panic("the embedded CRD of Memcacheds has no " + cachev1alpha1.SchemeGroupVersion.Version)
+	panic("the embedded CRD of Memcacheds has no spec")
 }
 
 // check returns what is wrong with the first field of value that exceeds its bounds.

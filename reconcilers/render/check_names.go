@@ -56,7 +56,7 @@ func (p *prebuilt) finished(in input, name string) ([]*unstructured.Unstructured
 		return nil, err
 	}
 	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	return p.setMetadata(raw, mc)
+	return p.setMetadata(raw, mc), nil
 }
 
 // podLabels are the labels of the pods of every workload among objects.

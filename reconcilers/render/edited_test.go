@@ -94,10 +94,7 @@ func mustRenderWhole(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) (o
 // mustFinish does what Render does with the objects of templates, less spec.patches.
 func mustFinish(tb testing.TB, p *prebuilt, raw []map[string]any, mc *cachev1alpha1.Memcached) []*unstructured.Unstructured {
 	tb.Helper()
-	objects, err := p.setMetadata(raw, mc)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	objects := p.setMetadata(raw, mc)
 	slices.SortStableFunc(objects, inApplyOrder)
 	return objects
 }

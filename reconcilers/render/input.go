@@ -77,7 +77,7 @@ var kustomizeKeys = []string{"config.kubernetes.io/", "internal.config.kubernete
 func checkKeys(value any, path []any) error {
 	switch v := value.(type) {
 	case map[string]any:
-		for key, item := range v {
+		for _, key := range sortedKeys(v) {
 			if len(key) > longestKey || strings.ContainsFunc(key, isForeignToKeys) {
 				return fmt.Errorf("%s: the key %.*q is not a qualified name of at most %d characters, such as example.com/team; change it", dotted(path), shownKey, key, longestKey)
 			}
@@ -86,7 +86,7 @@ func checkKeys(value any, path []any) error {
 					return fmt.Errorf("%s: keys that begin with %s belong to kustomize; remove %s", dotted(path), prefix, key)
 				}
 			}
-			if err := checkKeys(item, append(path, key)); err != nil {
+			if err := checkKeys(v[key], append(path, key)); err != nil {
 				return err
 			}
 		}

@@ -88,7 +88,7 @@ func rendered(t *testing.T, layer fstest.MapFS, spec cachev1alpha1.MemcachedSpec
 	t.Helper()
 	tree, err := render.LoadTree(manifests.FS, layer)
 	fatal(t, err)
-	renderer, err := render.New(tree, render.Defaults{})
+	renderer, err := render.New(tree, render.Defaults{AllowPrivilegedFields: true})
 	fatal(t, err)
 	spec.Size, spec.ContainerPort = new(int32(1)), new(int32(11211))
 	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", UID: "1"}, Spec: spec}

@@ -216,7 +216,7 @@ func (r *reader) start(t *testing.T, program string) (stop func()) {
 		fatal(t, err)
 		return string(content)
 	}
-	command := exec.CommandContext(context.WithoutCancel(t.Context()), program, "--metrics-bind-address=0", "--health-probe-bind-address=0")
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), program, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--allow-privileged-fields")
 	command.Env = append(os.Environ(), "KUBECONFIG="+r.operator)
 	command.Stderr = file
 	fatal(t, command.Start())
