@@ -77,7 +77,7 @@ func (c *Cluster) Token(t testing.TB, namespace, name string) string {
 }
 
 // Reader is a token of an account that may read the operator's metrics, by the ClusterRole role. The
-// API server knows of it: the operator would remember a refusal for 30 seconds.
+// API server knows of it by then.
 func (c *Cluster) Reader(t testing.TB, namespace, role string) string {
 	t.Helper()
 	binding := &rbacv1.ClusterRoleBinding{
