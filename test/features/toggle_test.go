@@ -33,7 +33,7 @@ const (
 	service       = "services/cache"
 	clusterIP     = "services/cache-clusterip"
 	budget        = "poddisruptionbudgets/cache"
-	networkPolicy = "networkpolicies/cache"
+	networkPolicy = "networkpolicies/cache-clients"
 	monitor       = "servicemonitors/cache"
 	rule          = "prometheusrules/cache"
 )

@@ -136,7 +136,7 @@ func (s *syncBuffer) String() string {
 func copyTree(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"go.mod", "go.sum", "main.go", "options.go", "metrics.go", "apis", "reconcilers", "manifests", "hack/rbac", "config/rbac"} {
+	for _, name := range []string{"go.mod", "go.sum", "main.go", "options.go", "memory.go", "metrics.go", "apis", "reconcilers", "manifests", "hack/rbac", "config/crd", "config/rbac"} {
 		from, to := filepath.Join(controlplane.Root(), name), filepath.Join(dir, name)
 		info, err := os.Stat(from)
 		fatal(t, err)
