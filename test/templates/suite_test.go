@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,7 +137,9 @@ func (s *syncBuffer) String() string {
 func copyTree(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"go.mod", "go.sum", "main.go", "options.go", "memory.go", "metrics.go", "apis", "reconcilers", "manifests", "hack/rbac", "config/crd", "config/rbac"} {
+	sources, err := fs.Glob(os.DirFS(controlplane.Root()), "*.go")
+	fatal(t, err)
+	for _, name := range append(sources, "go.mod", "go.sum", "apis", "reconcilers", "manifests", "hack/rbac", "config/crd", "config/rbac") {
 		from, to := filepath.Join(controlplane.Root(), name), filepath.Join(dir, name)
 		info, err := os.Stat(from)
 		fatal(t, err)
