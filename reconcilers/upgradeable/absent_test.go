@@ -96,7 +96,7 @@ func TestOLMMayComeLater(t *testing.T) {
 func TestOnlyTheLeaderWrites(t *testing.T) {
 	t.Parallel()
 	g, oc := underOLM(t)
-	g.lease = g.namespace
+	g.lease = "memcached-operator.cache.example.com" // the only one that the role names
 	lease := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: controlplane.OperatorNamespace, Name: g.lease},
 		Spec: coordinationv1.LeaseSpec{
