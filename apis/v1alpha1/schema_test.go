@@ -69,11 +69,8 @@ func (p property) isBounded() bool {
 	switch {
 	case p.IntOrString:
 		return p.MaxLength != nil && len(p.Rules) > 0
-	case p.Type == "" && p.PreserveUnknown:
-		return p.MaxLength != nil && p.Minimum != nil && p.Maximum != nil &&
-			p.MaxItems != nil && *p.MaxItems == 0 && p.MaxProperties != nil && *p.MaxProperties == 0
 	case p.PreserveUnknown:
-		return false
+		return p.isScalarOfAnyType()
 	case p.Type == "string":
 		return p.MaxLength != nil || len(p.Enum) > 0
 	case p.Type == "integer", p.Type == "number":
@@ -85,6 +82,13 @@ func (p property) isBounded() bool {
 	default:
 		return p.Type == "object" && len(p.Properties) > 0 || p.Type == "boolean"
 	}
+}
+
+// isScalarOfAnyType tells whether p accepts bounded numbers and texts, and neither lists
+// nor maps.
+func (p property) isScalarOfAnyType() bool {
+	return p.Type == "" && p.MaxLength != nil && p.Minimum != nil && p.Maximum != nil &&
+		p.MaxItems != nil && *p.MaxItems == 0 && p.MaxProperties != nil && *p.MaxProperties == 0
 }
 
 // schema is the schema of a Memcached's spec and status.

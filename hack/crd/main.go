@@ -61,7 +61,7 @@ func complete(value any) int {
 	completed := 0
 	switch v := value.(type) {
 	case map[string]any:
-		if schema, ok := v["cpu"].(map[string]any); ok && schema["type"] == nil && schema["x-kubernetes-preserve-unknown-fields"] == true {
+		if schema, ok := v["cpu"].(map[string]any); ok && schema["type"] == nil && schema["x-kubernetes-preserve-unknown-fields"] != nil {
 			maps.Copy(schema, cpu)
 			completed++
 		}

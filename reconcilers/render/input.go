@@ -102,7 +102,7 @@ func checkKeys(value any, path []any) error {
 
 // isForeignToKeys tells whether r stands in no key of a label or an annotation.
 func isForeignToKeys(r rune) bool {
-	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-._/", r))
+	return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/", r)
 }
 
 // prune removes nulls, empty maps and empty lists, from the leaves up. Lists are left

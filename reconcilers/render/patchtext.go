@@ -191,9 +191,10 @@ func plainScalar(node *kyaml.Node) (any, error) {
 		}
 	}
 	number, err := strconv.ParseFloat(digits, 64)
+	if err != nil {
+		return text, nil //nolint:nilerr // what is no number is text
+	}
 	switch {
-	case err != nil:
-		return text, nil
 	case number == math.Trunc(number) && math.Abs(number) < 1<<63:
 		// JSON knows no difference between 1.0 and 1.
 		return int64(number), nil

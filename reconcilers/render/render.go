@@ -152,19 +152,20 @@ func (r *Renderer) input(mc *cachev1alpha1.Memcached) (input, error) {
 // those of the example.
 func (r *Renderer) prebuiltFor(in input, kinds [][]any) (*prebuilt, error) {
 	components := in.active(r.tree.components())
-	key := strings.Join(components, ",")
+	key := slices.Clone(components)
 	example := r.example
 	for _, source := range kinds {
 		value := exampleOfKind(lookup(in.fields(), source))
 		example = example.copy()
 		setAt(example.fields(), source, value)
-		key += fmt.Sprintf(" %s=%T", dotted(source), value)
+		key = append(key, fmt.Sprintf("%s=%T", dotted(source), value))
 	}
+	name := strings.Join(key, ",")
 	r.mu.Lock()
-	once, ok := r.sets.Get(key)
+	once, ok := r.sets.Get(name)
 	if !ok {
 		once = sync.OnceValues(func() (*prebuilt, error) { return r.prebuild(components, example) })
-		r.sets.Add(key, once)
+		r.sets.Add(name, once)
 	}
 	r.mu.Unlock()
 	return once.(func() (*prebuilt, error))()

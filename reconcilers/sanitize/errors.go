@@ -94,8 +94,8 @@ func withoutValues(status metav1.Status) string {
 // withoutValue takes the value out of a cause's message, which reads
 // "Invalid value: <value>: <detail>" for most types.
 func withoutValue(cause metav1.StatusCause) string {
-	switch field.ErrorType(cause.Type) {
-	case field.ErrorTypeRequired, field.ErrorTypeForbidden, field.ErrorTypeTooLong, field.ErrorTypeTooShort, field.ErrorTypeInternal:
+	noValue := []field.ErrorType{field.ErrorTypeRequired, field.ErrorTypeForbidden, field.ErrorTypeTooLong, field.ErrorTypeTooShort, field.ErrorTypeInternal}
+	if slices.Contains(noValue, field.ErrorType(cause.Type)) {
 		return cause.Message
 	}
 	kind, rest, found := strings.Cut(cause.Message, ": ")

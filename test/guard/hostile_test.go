@@ -176,17 +176,7 @@ func (i install) send(t *testing.T, tr trial) {
 // judge compares the objects of a trial's Memcached with those before and the plain ones.
 func (i install) judge(t *testing.T, tr trial, before, after objects) {
 	plain, was, is := before.of(t, plainName), before.of(t, tr.target), after.of(t, tr.target)
-	c, gained := i.client(t), false
-	for key, text := range is {
-		if text == was[key] || text == plain[key] {
-			continue
-		}
-		gained = true
-		object := after[tr.target][strings.ReplaceAll(key, "NAME", tr.target)]
-		if err := creatable(t, c, object); err != nil {
-			t.Errorf("%s: %s gains a %s which they may not create (%.200v):\n%.400s", tr.name, i.user, key, err, text)
-		}
-	}
+	gained := i.gains(t, tr, after, func(key string) bool { return is[key] != was[key] && is[key] != plain[key] })
 	for key := range was {
 		if _, ok := is[key]; !ok && plain[key] != "" {
 			t.Errorf("%s: the %s is gone", tr.name, key)
@@ -196,10 +186,7 @@ func (i install) judge(t *testing.T, tr trial, before, after objects) {
 		return
 	}
 	guarded := len(tr.rights) > 0
-	reason, words := cachev1alpha1.ReasonInvalidPatch, tr.stalled
-	if guarded && !i.flag && !tr.paused {
-		reason, words = cachev1alpha1.ReasonPrivilegedField, tr.field
-	}
+	reason, words := i.stalls(tr)
 	i.wantStalled(t, tr, reason, words)
 	if wants := guarded && i.flag && words == "" && !tr.paused; wants && !gained && tr.before == "" {
 		t.Errorf("%s: %s has the rights and gets the plain templates", tr.name, i.user)
@@ -207,6 +194,32 @@ func (i install) judge(t *testing.T, tr trial, before, after objects) {
 	if !guarded && !maps.Equal(is, plain) {
 		t.Errorf("%s: it comes to\n%v\nthe plain templates to\n%v", tr.name, is, plain)
 	}
+}
+
+// stalls returns the reason and a part of the message with which an accepted trial is
+// Stalled; no words say that it is not.
+func (i install) stalls(tr trial) (reason, words string) {
+	if len(tr.rights) > 0 && !i.flag && !tr.paused {
+		return cachev1alpha1.ReasonPrivilegedField, tr.field
+	}
+	return cachev1alpha1.ReasonInvalidPatch, tr.stalled
+}
+
+// gains reports whether the trial's Memcached has objects that differ, each of which the
+// user must be able to create.
+func (i install) gains(t *testing.T, tr trial, after objects, differs func(key string) bool) (gained bool) {
+	c := i.client(t)
+	for key, text := range after.of(t, tr.target) {
+		if !differs(key) {
+			continue
+		}
+		gained = true
+		object := after[tr.target][strings.ReplaceAll(key, "NAME", tr.target)]
+		if err := creatable(t, c, object); err != nil {
+			t.Errorf("%s: %s gains a %s which they may not create (%.200v):\n%.400s", tr.name, i.user, key, err, text)
+		}
+	}
+	return gained
 }
 
 // wantStalled compares what the operator says: stalled with these words, or not at all.
