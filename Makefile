@@ -125,6 +125,11 @@ test-race: kube $(TEST_TOOLS) $(OPERANDS) ## Run all tests under the race detect
 e2e: kube $(TEST_TOOLS) ## Run the end-to-end tests on two real nodes of their own (root), or on the cluster of E2E_KUBECONFIG.
 	hack/e2e.sh $(E2EFLAGS)
 
+.PHONY: e2e-flood
+e2e-flood: export E2E_FLOOD = 1
+e2e-flood: kube $(TEST_TOOLS) ## Flood the operator on real nodes with the Memcacheds of one tenant, and measure what another one notices.
+	hack/e2e.sh -run TestFlood_ $(E2EFLAGS)
+
 .PHONY: e2e-olm
 e2e-olm: kube kustomize $(addprefix $(BIN)/,helm3 operator-sdk scorecard-test crane opm olm catalog cpb grpc_health_probe) ## Let OLM install, upgrade, hold back and remove the operator, on a real node of its own (root).
 	hack/e2e-olm.sh $(E2EFLAGS)
