@@ -48,7 +48,7 @@ func TestWhoNamesASecretMustBeAllowedToReadIt(t *testing.T) {
 	if err = secured(t.Context()); !apierrors.IsForbidden(err) {
 		t.Fatalf("naming a Secret: %v, want it to be forbidden", err)
 	}
-	contains(t, err.Error(), "spec.tls.secretName: naming the Secret "+secret.Name+" takes the right to get it", author.Name)
+	contains(t, err.Error(), "spec.tls.secretName: ", "requires the right to get the Secret "+secret.Name, author.Name)
 
 	reader := &rbacv1.Role{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "reader"},

@@ -48,6 +48,7 @@ func TestDriftIsPutBackAtOnceAndRestartsNoPod(t *testing.T) {
 			{"a label is changed", `{"metadata":{"labels":{"app":"another"}}}`},
 			{"the label that it is watched by is removed", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`},
 		}
+		name := "drifting"
 		switch resource.Resource {
 		case "deployments":
 			drifts = append(drifts, drift{"it is scaled by hand", `{"spec":{"replicas":3}}`})
@@ -57,6 +58,7 @@ func TestDriftIsPutBackAtOnceAndRestartsNoPod(t *testing.T) {
 		case "poddisruptionbudgets":
 			drifts = append(drifts, drift{"it allows no disruption", `{"spec":{"maxUnavailable":0}}`})
 		case "networkpolicies":
+			name += "-clients"
 			drifts = append(drifts, drift{"it lets everybody in", `{"spec":{"ingress":[{}]}}`})
 		case "servicemonitors":
 			drifts = append(drifts, drift{"it is for other pods", `{"spec":{"selector":{"matchLabels":{"app":"another"}}}}`})
@@ -65,7 +67,7 @@ func TestDriftIsPutBackAtOnceAndRestartsNoPod(t *testing.T) {
 		}
 		for _, drift := range drifts {
 			t.Run(resource.Resource+": "+drift.how, func(t *testing.T) {
-				took := putBack(t, resource, namespace, "drifting", drift.patch)
+				took := putBack(t, resource, namespace, name, drift.patch)
 				t.Logf("put back within %s", took.Round(time.Millisecond))
 				if took > soon {
 					t.Errorf("it took %s", took)
