@@ -23,8 +23,10 @@ import (
 func TestReleasesForNamespacesBesideEachOther(t *testing.T) {
 	besideOthers(t, func(t *testing.T, h helm) {
 		a, b, c := suite.NewNamespace(t), suite.NewNamespace(t), suite.NewNamespace(t)
-		one, _ := forSome(t, h, "one", []string{a, c})
-		two, _ := forSome(t, h, "two", []string{b})
+		// Its rarer permissions are for fields that such a release rejects by default.
+		privileged := []string{"--set", "privilegedFields=GuardedElsewhere"}
+		one, _ := forSome(t, h, "one", []string{a, c}, privileged...)
+		two, _ := forSome(t, h, "two", []string{b}, privileged...)
 		hasRolesOnly(t, a, b)
 
 		inA, inB, inC := suite.NewMemcached(t, a, "cache", 1), suite.NewMemcached(t, b, "cache", 1), suite.NewMemcached(t, c, "cache", 1)
