@@ -48,7 +48,7 @@ func checkPattern(pattern string) error {
 }
 
 // Repositories returns the patterns that allow the repositories of references to images;
-// empty ones are left out.
+// empty ones are skipped.
 func Repositories(references ...string) Images {
 	var images Images
 	for _, reference := range references {

@@ -60,7 +60,7 @@ func (b *bounds) check(value any) *fieldError {
 	case []any:
 		return b.checkList(v)
 	case string:
-		// Counting is left out where even the bytes are few enough.
+		// Few bytes are few characters: no need to count them.
 		if exceeds(b.MaxLength, len(v)) && exceeds(b.MaxLength, utf8.RuneCountInString(v)) {
 			return fieldErrorf(" has %d characters, which is more than the maximum of %d; shorten it", utf8.RuneCountInString(v), *b.MaxLength)
 		}

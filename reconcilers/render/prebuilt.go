@@ -88,7 +88,7 @@ func (p *prebuilt) verify(example input) error {
 	if err != nil {
 		// Not every value can be mutated, so this is no mistake in the templates.
 		p.placeholders = nil
-		return nil //nolint:nilerr // full builds it is, then
+		return nil //nolint:nilerr // the set takes full builds
 	}
 	if err := p.naming.check(other); err != nil {
 		return err
