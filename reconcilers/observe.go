@@ -25,6 +25,8 @@ type observation struct {
 	pruned []client.Object
 	// newlyStalled says that the status tells of a stop that it did not tell before.
 	newlyStalled bool
+	// overtaken says that the Memcached changed while its status was written.
+	overtaken bool
 }
 
 // leaveOut notes that object was rendered and not applied.
@@ -45,7 +47,7 @@ func (r *Reconciler) observe(ctx context.Context, req ctrl.Request) (*observatio
 	}
 	// Of what was written and the cache does not show yet, only the status is ours.
 	if newest.GetUID() == mc.UID {
-		mc.Status = newest.(*cachev1alpha1.Memcached).Status
+		mc.Status, mc.ResourceVersion = newest.(*cachev1alpha1.Memcached).Status, newest.GetResourceVersion()
 	}
 	pods := &corev1.PodList{}
 	// Only read, never changed: no copy is needed.

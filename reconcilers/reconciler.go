@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/example/memcached-operator/reconcilers/apply"
@@ -24,7 +25,7 @@ import (
 	"github.com/example/memcached-operator/reconcilers/status"
 )
 
-// +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=list;watch
+// +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/status,verbs=patch
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
@@ -40,6 +41,8 @@ const (
 	// waitAgain is how soon an object that is still going is looked at again: without
 	// our label on it, no watch tells when it is gone.
 	waitAgain = 5 * time.Second
+	// lookAtOnce is how soon an object is looked at again that changed while it was written.
+	lookAtOnce = time.Millisecond
 )
 
 // Reconciler reconciles Memcacheds. Make it with New.
@@ -77,9 +80,24 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		observed.RenderErr = err
 		return r.report(ctx, observed)
 	}
-	r.apply(ctx, observed, desired)
-	r.prune(ctx, observed, desired)
+	owner := r.applier.Owner(observed.Memcached)
+	if err := r.apply(ctx, observed, owner, desired); err != nil {
+		return r.tryAgain(ctx, err, waitAgain)
+	}
+	if err := r.prune(ctx, observed, owner, desired); err != nil {
+		return r.tryAgain(ctx, err, waitAgain)
+	}
 	return r.report(ctx, observed)
+}
+
+// tryAgain ends a reconcile that err stopped. When its Memcached was read from a cache that
+// is out of date, the watch will wake us; after is for a watch that does not.
+func (r *Reconciler) tryAgain(ctx context.Context, err error, after time.Duration) (ctrl.Result, error) {
+	if stale, ok := errors.AsType[*apply.StaleOwnerError](err); ok {
+		log.FromContext(ctx).V(1).Info("waiting for the cache", "why", stale.Reason)
+		return ctrl.Result{RequeueAfter: after}, nil
+	}
+	return ctrl.Result{}, err
 }
 
 // render returns the objects that should exist, less those of optional kinds that
@@ -97,25 +115,33 @@ func (r *Reconciler) render(observed *observation) ([]*unstructured.Unstructured
 	}), err
 }
 
-// apply makes desired so. An object whose kind turns out to be gone is left out.
-func (r *Reconciler) apply(ctx context.Context, observed *observation, desired []*unstructured.Unstructured) {
-	for _, result := range r.applier.Apply(ctx, observed.Memcached, desired) {
+// apply makes desired so. An object whose kind turns out to be gone is left out. The error
+// is that of owner.Verify.
+func (r *Reconciler) apply(ctx context.Context, observed *observation, owner *apply.Owner, desired []*unstructured.Unstructured) error {
+	results, err := r.applier.Apply(ctx, owner, desired)
+	for _, result := range results {
 		if result.Err != nil && r.optional.isGone(ctx, result.Object.GroupVersionKind(), result.Err) {
 			observed.leaveOut(result.Object, preflight.NotServed)
 			continue
 		}
 		observed.Results = append(observed.Results, result)
 	}
+	return err
 }
 
-// prune deletes what is no longer rendered, once everything that is has been applied.
-func (r *Reconciler) prune(ctx context.Context, observed *observation, desired []*unstructured.Unstructured) {
-	for _, result := range observed.Results {
-		if result.Err != nil || result.Action == apply.Waiting {
-			return
-		}
+// prune deletes what is no longer rendered, once everything that is has been applied. The
+// error says that the Memcached is out of date.
+func (r *Reconciler) prune(ctx context.Context, observed *observation, owner *apply.Owner, desired []*unstructured.Unstructured) error {
+	if slices.ContainsFunc(observed.Results, func(r apply.Result) bool { return r.Err != nil || r.Action == apply.Waiting }) {
+		return nil
 	}
-	observed.pruned, observed.PruneErr = r.applier.Prune(ctx, observed.Memcached, slices.Concat(r.kinds, r.optional.usable()), desired)
+	var err error
+	observed.pruned, err = r.applier.Prune(ctx, owner, slices.Concat(r.kinds, r.optional.usable()), desired)
+	if stale, ok := errors.AsType[*apply.StaleOwnerError](err); ok {
+		return stale
+	}
+	observed.PruneErr = err
+	return nil
 }
 
 // report tells what was done and what is: log, events, metrics and status.
@@ -127,9 +153,14 @@ func (r *Reconciler) report(ctx context.Context, observed *observation) (ctrl.Re
 	observed.Now = r.now()
 	next := status.Compute(observed.Observation)
 	r.tell(ctx, observed, next)
-	if err := r.writeStatus(ctx, observed.Memcached, next); err != nil {
-		return ctrl.Result{}, err
+	overtaken, err := r.writeStatus(ctx, observed.Memcached, next)
+	switch {
+	case err != nil && !overtaken:
+		return r.tryAgain(ctx, err, waitAgain)
+	case err != nil:
+		return r.tryAgain(ctx, err, lookAtOnce)
 	}
+	observed.overtaken = overtaken
 	return r.outcome(observed)
 }
 
@@ -141,7 +172,7 @@ func (r *Reconciler) outcome(observed *observation) (ctrl.Result, error) {
 	if transient != nil {
 		return ctrl.Result{}, transient
 	}
-	if after := r.lookAgain(observed.Results); after > 0 {
+	if after := r.lookAgain(observed); after > 0 {
 		return ctrl.Result{RequeueAfter: after}, nil
 	}
 	if terminal != nil && observed.newlyStalled {
@@ -167,14 +198,17 @@ func failures(observed *observation) (transient, terminal error) {
 
 // lookAgain is how soon to look at what no watch will show; 0 says that there is no
 // such thing.
-func (r *Reconciler) lookAgain(results []apply.Result) time.Duration {
+func (r *Reconciler) lookAgain(observed *observation) time.Duration {
+	if observed.overtaken {
+		return lookAtOnce
+	}
 	var soonest time.Duration
-	for _, result := range results {
+	for _, result := range observed.Results {
 		var after time.Duration
 		var foreign *apply.ForeignError
 		switch {
 		case result.Overtaken:
-			after = time.Millisecond
+			after = lookAtOnce
 		case result.Action == apply.Waiting:
 			after = waitAgain
 		case result.Unconfirmed:

@@ -5,12 +5,14 @@ package reconcilers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,26 +29,44 @@ import (
 const statusFieldManager = apply.FieldManager + "-status"
 
 // writeStatus makes the status of mc next, by one server-side apply, unless it is
-// that already.
-func (r *Reconciler) writeStatus(ctx context.Context, mc *cachev1alpha1.Memcached, next cachev1alpha1.MemcachedStatus) error {
-	if equality.Semantic.DeepEqual(mc.Status, next) {
-		return nil
+// that already. It writes to the very version that was read: a status that follows from an
+// older one is a StaleOwnerError. overtaken says that mc changed again meanwhile.
+func (r *Reconciler) writeStatus(ctx context.Context, mc *cachev1alpha1.Memcached, next cachev1alpha1.MemcachedStatus) (overtaken bool, err error) {
+	if holds(mc.Status, next) {
+		return false, nil
 	}
-	object := cachev1alpha1ac.Memcached(mc.Name, mc.Namespace).WithUID(mc.UID).WithStatus(statusConfiguration(next))
-	err := r.client.Status().Apply(ctx, object, client.FieldOwner(statusFieldManager), client.ForceOwnership)
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		// It is gone, or another one has its name: nothing to report to, and the
-		// watch knows.
-		return nil
+	object := cachev1alpha1ac.Memcached(mc.Name, mc.Namespace).
+		WithUID(mc.UID).
+		WithResourceVersion(mc.ResourceVersion).
+		WithStatus(statusConfiguration(next))
+	overtaken, err = r.recent.Write(mc, func() (client.Object, error) {
+		err := r.client.Status().Apply(ctx, object, client.FieldOwner(statusFieldManager), client.ForceOwnership)
+		written := mc.DeepCopy()
+		written.Status = next
+		written.ResourceVersion = ptr.Deref(object.ResourceVersion, mc.ResourceVersion)
+		return written, err
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+		return overtaken, &apply.StaleOwnerError{Reason: "it was deleted"}
+	case apierrors.IsConflict(err):
+		return overtaken, &apply.StaleOwnerError{Reason: "it was changed or replaced"}
+	case err != nil:
+		return overtaken, fmt.Errorf("writing the status: %w", err)
 	}
-	if err != nil {
-		return fmt.Errorf("writing the status: %w", err)
-	}
-	written := mc.DeepCopy()
-	written.Status = next
-	written.ResourceVersion = ptr.Deref(object.ResourceVersion, mc.ResourceVersion)
-	r.recent.Wrote(written)
-	return nil
+	return overtaken, nil
+}
+
+// holds reports whether status is next, apart from conditions of types that the operator
+// does not set: those belong to others.
+func holds(status, next cachev1alpha1.MemcachedStatus) bool {
+	status.Conditions = slices.DeleteFunc(slices.Clone(status.Conditions), func(c metav1.Condition) bool {
+		return !slices.Contains(cachev1alpha1.ConditionTypes, c.Type)
+	})
+	byType := func(a, b metav1.Condition) int { return strings.Compare(a.Type, b.Type) }
+	next.Conditions = slices.SortedFunc(slices.Values(next.Conditions), byType)
+	slices.SortFunc(status.Conditions, byType)
+	return equality.Semantic.DeepEqual(status, next)
 }
 
 func statusConfiguration(s cachev1alpha1.MemcachedStatus) *cachev1alpha1ac.MemcachedStatusApplyConfiguration {

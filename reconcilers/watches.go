@@ -77,7 +77,7 @@ func (r *Reconciler) SetUp(ctx context.Context, mgr ctrl.Manager) error {
 	}
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("memcached").
-		For(&cachev1alpha1.Memcached{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&cachev1alpha1.Memcached{}, builder.WithPredicates(changedByOthers(r.recent))).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(podOwner), builder.WithPredicates(podChanged)).
 		WatchesRawSource(source.Channel(r.optional.changed, handler.EnqueueRequestsFromMapFunc(r.everyMemcached))).
 		WithOptions(controller.Options{
@@ -141,10 +141,8 @@ func (w *watcher) add(ctx context.Context, kind schema.GroupVersionKind) error {
 			return errors.Join(err, w.remove(ctx, kind))
 		}
 	}
-	err = w.controller.Watch(source.Kind(w.mgr.GetCache(), object, handler.EventHandler(remembering{
-		EventHandler: handler.EnqueueRequestForOwner(w.mgr.GetScheme(), w.mgr.GetRESTMapper(), &cachev1alpha1.Memcached{}, handler.OnlyControllerOwner()),
-		recent:       w.recent,
-	})))
+	owner := handler.EnqueueRequestForOwner(w.mgr.GetScheme(), w.mgr.GetRESTMapper(), &cachev1alpha1.Memcached{}, handler.OnlyControllerOwner())
+	err = w.controller.Watch(source.Kind(w.mgr.GetCache(), object, owner, changedByOthers(w.recent)))
 	if err != nil {
 		return fmt.Errorf("watching %s objects: %w", kind.Kind, err)
 	}
@@ -211,30 +209,17 @@ var podChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		!equality.Semantic.DeepEqual(before.Status, after.Status)
 }}
 
-// remembering is a handler that keeps recent in step with the cache: what the cache
-// shows need not be remembered any more. An event that shows nothing but what we
-// wrote ourselves wakes nobody: the reconcile that wrote it has judged the answer.
-type remembering struct {
-	handler.EventHandler
-	recent *apply.Recent
-}
-
-// Create implements handler.EventHandler.
-func (h remembering) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	if !h.recent.Confirm(e.Object) {
-		h.EventHandler.Create(ctx, e, queue)
+// changedByOthers passes events of what recent does not know: what the cache shows is
+// remembered no longer, and a state that the operator wrote itself wakes nobody, since the
+// reconcile that wrote it has judged the server's answer.
+func changedByOthers(recent *apply.Recent) predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return !recent.Confirm(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return !recent.Confirm(e.ObjectNew) },
+		// An object that was relabelled looks deleted.
+		DeleteFunc: func(e event.DeleteEvent) bool {
+			recent.Forget(e.Object)
+			return true
+		},
 	}
-}
-
-// Update implements handler.EventHandler.
-func (h remembering) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	if !h.recent.Confirm(e.ObjectNew) {
-		h.EventHandler.Update(ctx, e, queue)
-	}
-}
-
-// Delete implements handler.EventHandler. An object that was relabelled looks deleted.
-func (h remembering) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	h.recent.Forget(e.Object)
-	h.EventHandler.Delete(ctx, e, queue)
 }

@@ -18,6 +18,9 @@ const (
 	ConditionStalled = "Stalled"
 )
 
+// ConditionTypes are the types of all conditions that the operator sets.
+var ConditionTypes = []string{ConditionReady, ConditionAvailable, ConditionReconciling, ConditionStalled}
+
 // The reasons that conditions carry. Where the cluster itself names one
 // (ImagePullBackOff, FailedCreate, Unschedulable …), Ready carries that word.
 const (

@@ -101,37 +101,47 @@ func New(c client.Client, live client.Reader, types managedfields.TypeConverter,
 
 // Apply makes every one of desired so, in order, for owner, which each of them names
 // as its controller. It goes on after a failure, so that one object that cannot be
-// made does not keep the others from being made.
-func (a *Applier) Apply(ctx context.Context, owner client.Object, desired []*unstructured.Unstructured) []Result {
+// made does not keep the others from being made. The error is that of owner.Verify, which
+// comes before the first write; then nothing was written.
+func (a *Applier) Apply(ctx context.Context, owner *Owner, desired []*unstructured.Unstructured) ([]Result, error) {
 	results := make([]Result, 0, len(desired))
 	for _, rendered := range desired {
-		results = append(results, a.applyOne(ctx, owner, rendered))
+		write, result := a.compare(ctx, owner, rendered)
+		if write != nil {
+			if err := owner.Verify(ctx); err != nil {
+				return nil, err
+			}
+			result = write()
+		}
+		results = append(results, result)
 	}
-	return results
+	return results, nil
 }
 
-func (a *Applier) applyOne(ctx context.Context, owner client.Object, rendered *unstructured.Unstructured) Result {
+// compare compares rendered with its live counterpart. It returns the write that is needed,
+// or the result when none is.
+func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured) (write func() Result, result Result) {
 	cached, unconfirmed, err := a.cached(ctx, rendered)
 	switch {
 	case apierrors.IsNotFound(err):
-		return a.create(ctx, owner, rendered)
+		return func() Result { return a.create(ctx, owner, rendered) }, Result{}
 	case err != nil:
-		return failed(rendered, fmt.Errorf("reading %s from the cache: %w", describe(rendered), err))
+		return nil, failed(rendered, fmt.Errorf("reading %s from the cache: %w", describe(rendered), err))
 	case !belongsTo(cached, owner):
-		return a.notOurs(rendered, cached, owner)
+		return nil, a.notOurs(rendered, cached, owner)
 	case cached.GetDeletionTimestamp() != nil:
-		return Result{Object: rendered, Action: Waiting, Live: cached}
+		return nil, Result{Object: rendered, Action: Waiting, Live: cached}
 	}
 	needed, err := a.needed(rendered, cached)
 	switch {
 	case err != nil:
-		return Result{Object: rendered, Action: Failed, Err: err, Live: cached}
+		return nil, Result{Object: rendered, Action: Failed, Err: err, Live: cached}
 	case !needed:
-		return Result{Object: rendered, Action: Skipped, Live: cached, Unconfirmed: unconfirmed}
+		return nil, Result{Object: rendered, Action: Skipped, Live: cached, Unconfirmed: unconfirmed}
 	case !isApplied(cached):
-		return a.takeOver(ctx, owner, rendered)
+		return func() Result { return a.takeOver(ctx, owner, rendered) }, Result{}
 	default:
-		return a.update(ctx, rendered, cached)
+		return func() Result { return a.update(ctx, rendered, cached) }, Result{}
 	}
 }
 
@@ -171,7 +181,7 @@ func (a *Applier) differs(rendered *unstructured.Unstructured, live client.Objec
 
 // create makes rendered if the name is free. The cache holds only what carries our
 // label, so only the server can tell.
-func (a *Applier) create(ctx context.Context, owner client.Object, rendered *unstructured.Unstructured) Result {
+func (a *Applier) create(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured) Result {
 	object := rendered.DeepCopy()
 	object.SetResourceVersion(createOnly)
 	result := a.write(ctx, rendered, object)
@@ -219,17 +229,22 @@ func (a *Applier) write(ctx context.Context, rendered, object *unstructured.Unst
 	if _, err := a.comparer.fit(object); err != nil {
 		return failed(rendered, err)
 	}
-	done := a.recent.Writing(object)
-	err = a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(FieldManager))
+	var live client.Object
+	overtaken, err := a.recent.Write(object, func() (client.Object, error) {
+		err := a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(FieldManager))
+		if err != nil {
+			return nil, err
+		}
+		if live, err = a.typed(object); err != nil {
+			return nil, err
+		}
+		KeepOurManagedFields(live)
+		return live, nil
+	})
 	if err != nil {
-		return Result{Object: rendered, Action: Failed, Err: err, Overtaken: done(nil)}
+		return Result{Object: rendered, Action: Failed, Err: err, Overtaken: overtaken}
 	}
-	live, err := a.typed(object)
-	if err != nil {
-		return Result{Object: rendered, Action: Failed, Err: err, Overtaken: done(nil)}
-	}
-	KeepOurManagedFields(live)
-	result := Result{Object: rendered, Action: Configured, Live: live, Overtaken: done(live)}
+	result := Result{Object: rendered, Action: Configured, Live: live, Overtaken: overtaken}
 	gap, err := a.comparer.gap(rendered, fields, live, object.Object)
 	if err != nil {
 		return failed(rendered, err)
@@ -268,7 +283,7 @@ func (a *Applier) cached(ctx context.Context, rendered *unstructured.Unstructure
 
 // belongsTo tells whether live is owner's: it names owner as its controller, or it
 // names none and we applied it, so that somebody took the reference away.
-func belongsTo(live, owner client.Object) bool {
+func belongsTo(live client.Object, owner *Owner) bool {
 	controller := metav1.GetControllerOf(live)
 	if controller != nil {
 		return controller.UID == owner.GetUID()
@@ -283,10 +298,10 @@ func isApplied(live client.Object) bool {
 
 // notOurs refuses live, unless it was made for an earlier Memcached of owner's name
 // and will be collected as garbage.
-func (a *Applier) notOurs(rendered *unstructured.Unstructured, live, owner client.Object) Result {
+func (a *Applier) notOurs(rendered *unstructured.Unstructured, live client.Object, owner *Owner) Result {
 	err := &ForeignError{Kind: rendered.GetKind(), Name: rendered.GetName()}
 	if controller := metav1.GetControllerOf(live); controller != nil {
-		kind, _ := apiutil.GVKForObject(owner, a.scheme)
+		kind, _ := apiutil.GVKForObject(owner.Object, a.scheme)
 		if IsOfKind(controller, kind.GroupKind()) && controller.Name == owner.GetName() {
 			return Result{Object: rendered, Action: Waiting, Live: live}
 		}

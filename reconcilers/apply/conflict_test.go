@@ -58,7 +58,7 @@ func TestAnObjectThatIsReplacedBeforeTheWriteIsNotTouched(t *testing.T) {
 			w.mustBeUntouched(stranger)
 
 			w.settle(object)
-			mustBeRefused(t, w.applier.Apply(t.Context(), w.owner, []*unstructured.Unstructured{object})[0], "Deployment", "cache", "")
+			mustBeRefused(t, w.applyAll([]*unstructured.Unstructured{object})[0], "Deployment", "cache", "")
 			w.mustBeUntouched(stranger)
 		})
 	}

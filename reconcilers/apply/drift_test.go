@@ -120,7 +120,7 @@ func TestDriftIsPutBack(t *testing.T) {
 			before := essence(w.live(changed))
 			test.change(w, changed)
 			w.settle(objects...)
-			results := w.applier.Apply(t.Context(), w.owner, objects)
+			results := w.applyAll(objects)
 			w.requests.mustBe(t, "once it changed", test.want...)
 			for _, result := range results {
 				if result.Err != nil || result.Survived != "" {
@@ -143,7 +143,7 @@ func TestDriftIsPutBackAfterARestart(t *testing.T) {
 	w.update("kubectl-edit", w.deployment(), func(live *unstructured.Unstructured) { container(live)["image"] = "memcached:latest" })
 	w.settle(objects...)
 	w.restart()
-	w.applier.Apply(t.Context(), w.owner, objects)
+	w.applyAll(objects)
 	w.requests.mustBe(t, "after the restart", "apply deployments/cache")
 	w.mustHold("once it is put back", objects...)
 }

@@ -92,7 +92,7 @@ func TestForeignObjectsAreNeverTouched(t *testing.T) {
 			w.settle(stranger)
 
 			objects := w.rendered()
-			results := w.applier.Apply(t.Context(), w.owner, objects)
+			results := w.applyAll(objects)
 			w.requests.mustBe(t, "at first", append(test.want, "apply deployments/cache", "apply poddisruptionbudgets/cache")...)
 			mustBeRefused(t, results[0], "Service", "cache", test.controller)
 			for _, result := range results[1:] {
@@ -100,7 +100,7 @@ func TestForeignObjectsAreNeverTouched(t *testing.T) {
 					t.Errorf("%s is %s: %v", result.Object.GetKind(), result.Action, result.Err)
 				}
 			}
-			w.applier.Apply(t.Context(), w.owner, objects)
+			w.applyAll(objects)
 			w.requests.mustBe(t, "again", test.want...)
 			w.mustBeUntouched(stranger)
 
@@ -122,7 +122,7 @@ func TestAnObjectThatIsAdoptedBySomebodyElseIsLetGo(t *testing.T) {
 	w.update("someone", object, func(live *unstructured.Unstructured) { control(live, "v1", "ConfigMap", "elsewhere", "1") })
 	w.settle(object)
 	live := w.live(object)
-	mustBeRefused(t, w.applier.Apply(t.Context(), w.owner, []*unstructured.Unstructured{object})[0], "Deployment", "cache", "ConfigMap elsewhere")
+	mustBeRefused(t, w.applyAll([]*unstructured.Unstructured{object})[0], "Deployment", "cache", "ConfigMap elsewhere")
 	w.requests.mustBe(t, "once it is adopted")
 	w.mustBeUntouched(live)
 }

@@ -27,9 +27,10 @@ func IndexOwner(object client.Object) []string {
 }
 
 // Prune deletes the objects of kinds that owner controls and that are not among
-// desired. It returns those that it deleted, and the first error. Call it only when
+// desired. It returns those that it deleted, and the first error, which may be that of
+// owner.Verify. Call it only when
 // every one of desired was applied: what replaces an object comes before it goes.
-func (a *Applier) Prune(ctx context.Context, owner client.Object, kinds []schema.GroupVersionKind, desired []*unstructured.Unstructured) ([]client.Object, error) {
+func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupVersionKind, desired []*unstructured.Unstructured) ([]client.Object, error) {
 	keep := map[recentKey]bool{}
 	for _, object := range desired {
 		keep[a.recent.key(object, client.ObjectKeyFromObject(object))] = true
@@ -45,6 +46,9 @@ func (a *Applier) Prune(ctx context.Context, owner client.Object, kinds []schema
 			if object.GetDeletionTimestamp() != nil || keep[a.recent.key(object, client.ObjectKeyFromObject(object))] {
 				continue
 			}
+			if err := owner.Verify(ctx); err != nil {
+				return pruned, err
+			}
 			deleted, err := a.delete(ctx, object)
 			if err != nil {
 				return pruned, err
@@ -57,7 +61,7 @@ func (a *Applier) Prune(ctx context.Context, owner client.Object, kinds []schema
 	return pruned, nil
 }
 
-func (a *Applier) owned(ctx context.Context, owner client.Object, kind schema.GroupVersionKind) ([]client.Object, error) {
+func (a *Applier) owned(ctx context.Context, owner *Owner, kind schema.GroupVersionKind) ([]client.Object, error) {
 	list, err := newList(a.scheme, kind)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ import (
 // prune prunes all but desired and returns what was pruned, as "Kind name".
 func (w *world) prune(desired ...*unstructured.Unstructured) []string {
 	w.t.Helper()
-	pruned, err := w.applier.Prune(w.t.Context(), w.owner, kinds, desired)
+	pruned, err := w.applier.Prune(w.t.Context(), w.applier.Owner(w.owner), kinds, desired)
 	must(w.t, err)
 	var names []string
 	for _, object := range pruned {
@@ -194,17 +194,19 @@ func TestPruningSaysWhatFailed(t *testing.T) {
 	object := w.made(`{apiVersion: v1, kind: ConfigMap}`)
 	w.applied(object)
 
+	owner := w.applier.Owner(w.owner)
+	must(t, owner.Verify(t.Context()))
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := w.applier.Prune(cancelled, w.owner, kinds, nil)
+	_, err := w.applier.Prune(cancelled, owner, kinds, nil)
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "pruning ConfigMap cache: ") {
 		t.Errorf("got %v", err)
 	}
-	_, err = w.applier.Prune(t.Context(), w.owner, []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}, nil)
+	_, err = w.applier.Prune(t.Context(), w.applier.Owner(w.owner), []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "listing Secret objects: ") {
 		t.Errorf("got %v: no informer may start by accident", err)
 	}
-	_, err = w.applier.Prune(t.Context(), w.owner, []schema.GroupVersionKind{{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Delete"}}, nil)
+	_, err = w.applier.Prune(t.Context(), w.applier.Owner(w.owner), []schema.GroupVersionKind{{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Delete"}}, nil)
 	if err == nil {
 		t.Error("kinds without a list are pruned")
 	}

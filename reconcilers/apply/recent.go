@@ -60,13 +60,6 @@ func NewRecent(scheme *runtime.Scheme) *Recent {
 	return &Recent{scheme: scheme, objects: cache.NewLRUExpireCache(maxRecent), writes: map[writeKey]*write{}}
 }
 
-// Wrote remembers object as the server answered it. It must not be changed after.
-func (r *Recent) Wrote(object client.Object) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.objects.Add(r.key(object, client.ObjectKeyFromObject(object)), object, RecentTTL)
-}
-
 // Get reads the object of key through reader into object, and returns it or the
 // newer one that was written. The returned object is not to be changed.
 func (r *Recent) Get(ctx context.Context, reader client.Reader, key client.ObjectKey, object client.Object) (client.Object, error) {
@@ -89,13 +82,25 @@ func (r *Recent) Get(ctx context.Context, reader client.Reader, key client.Objec
 	return newest, nil
 }
 
-// Writing says that a write of object is under way; call done with the server's
-// answer, or nil when there is none. Often the cache shows what was written before
-// the answer is here. Such an event waits for done, which tells whether the cache
-// showed anything that is not part of the answer, so that somebody has to look again.
-func (r *Recent) Writing(object client.Object) (done func(answer client.Object) (overtaken bool)) {
-	id := r.key(object, client.ObjectKeyFromObject(object))
-	key := writeKey{id, controllerOf(object)}
+// Write calls send, which writes object and returns the server's answer; that is
+// remembered, and must not be changed after. Often the cache shows what was written before
+// the answer is here. Such an event waits for send to return. overtaken says that
+// the cache showed anything that is not part of the answer, so that somebody has to look
+// again. The error is that of send.
+func (r *Recent) Write(object client.Object, send func() (client.Object, error)) (overtaken bool, err error) {
+	key := writeKey{r.key(object, client.ObjectKeyFromObject(object)), controllerOf(object)}
+	w := r.begin(key)
+	var answer client.Object
+	// Also when send panics: nothing else would let the object's events pass again.
+	defer func() { overtaken = r.end(w, key, answer) }()
+	answer, err = send()
+	if err != nil {
+		answer = nil
+	}
+	return false, err
+}
+
+func (r *Recent) begin(key writeKey) *write {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w := r.writes[key]
@@ -104,25 +109,28 @@ func (r *Recent) Writing(object client.Object) (done func(answer client.Object) 
 		r.writes[key] = w
 	}
 	w.writers++
-	return func(answer client.Object) bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if w.writers--; w.writers == 0 {
-			delete(r.writes, key)
-		}
-		if answer == nil {
-			return len(w.shown) > 0
-		}
-		shown, overtaken := false, false
-		for _, state := range w.shown {
-			shown = shown || isSame(state, answer)
-			overtaken = overtaken || state.GetUID() != answer.GetUID() || isOlder(answer, state)
-		}
-		if !shown && !overtaken {
-			r.objects.Add(id, answer, RecentTTL)
-		}
-		return overtaken
+	return w
+}
+
+// end returns whether w was overtaken. answer is nil when there is none.
+func (r *Recent) end(w *write, key writeKey, answer client.Object) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if w.writers--; w.writers == 0 {
+		delete(r.writes, key)
 	}
+	if answer == nil {
+		return len(w.shown) > 0
+	}
+	shown, overtaken := false, false
+	for _, state := range w.shown {
+		shown = shown || isSame(state, answer)
+		overtaken = overtaken || state.GetUID() != answer.GetUID() || isOlder(answer, state)
+	}
+	if !shown && !overtaken {
+		r.objects.Add(key.recentKey, answer, RecentTTL)
+	}
+	return overtaken
 }
 
 // Confirm tells whether nobody need look at object, which the cache now shows: it is

@@ -70,7 +70,7 @@ func TestTheNewestStateIsSeen(t *testing.T) {
 			t.Parallel()
 			recent := apply.NewRecent(env.scheme)
 			if test.written != nil {
-				recent.Wrote(test.written)
+				wrote(recent, test.written)
 			}
 			look := func() (client.Object, error) {
 				return recent.Get(t.Context(), cached{shows: test.cached, err: test.err}, client.ObjectKey{Namespace: "a", Name: "b"}, &corev1.ConfigMap{})
@@ -101,7 +101,7 @@ func TestTheNewestStateIsSeen(t *testing.T) {
 func TestWhatTheCacheHasSeenIsForgotten(t *testing.T) {
 	t.Parallel()
 	recent := apply.NewRecent(env.scheme)
-	recent.Wrote(configMap("1", "6"))
+	wrote(recent, configMap("1", "6"))
 	key := client.ObjectKey{Namespace: "a", Name: "b"}
 	if _, err := recent.Get(t.Context(), cached{shows: configMap("1", "6")}, key, &corev1.ConfigMap{}); err != nil {
 		t.Error(err)
@@ -117,7 +117,7 @@ func TestAnAnswerIsNotTrustedForEver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		recent := apply.NewRecent(env.scheme)
-		recent.Wrote(configMap("1", "6"))
+		wrote(recent, configMap("1", "6"))
 		look := func() error {
 			_, err := recent.Get(t.Context(), cached{}, client.ObjectKey{Namespace: "a", Name: "b"}, &corev1.ConfigMap{})
 			return err
@@ -149,7 +149,7 @@ func TestOnlyTheLastWriteIsConfirmed(t *testing.T) {
 			t.Parallel()
 			recent := apply.NewRecent(env.scheme)
 			if test.written != nil {
-				recent.Wrote(test.written)
+				wrote(recent, test.written)
 			}
 			if got := recent.Confirm(test.shown); got != test.want {
 				t.Errorf("confirmed: %v, want %v", got, test.want)
@@ -189,7 +189,7 @@ func TestADeletedObjectIsForgotten(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			recent := apply.NewRecent(env.scheme)
-			recent.Wrote(configMap("1", "6"))
+			wrote(recent, configMap("1", "6"))
 			recent.Forget(test.deleted)
 			_, err := recent.Get(t.Context(), cached{}, client.ObjectKey{Namespace: "a", Name: "b"}, &corev1.ConfigMap{})
 			if apierrors.IsNotFound(err) != test.forgets {
@@ -220,7 +220,7 @@ func TestAWriterSeesItsOwnWriteAmongManyReaders(t *testing.T) {
 		seen.Store(1)
 		wg.Go(func() {
 			for version := int64(2); version < writes; version++ {
-				recent.Wrote(state(version))
+				wrote(recent, state(version))
 				behind := cached{shows: state(version - 1)}
 				object, err := recent.Get(t.Context(), behind, key, &corev1.ConfigMap{})
 				if want := strconv.FormatInt(version, 10); err != nil || object.GetResourceVersion() != want {
@@ -251,4 +251,9 @@ func TestAWriterSeesItsOwnWriteAmongManyReaders(t *testing.T) {
 	wg.Wait()
 	close(done)
 	lookers.Wait()
+}
+
+// wrote has recent remember object as the server's answer to a write.
+func wrote(recent *apply.Recent, object client.Object) {
+	_, _ = recent.Write(object, func() (client.Object, error) { return object, nil })
 }

@@ -81,7 +81,7 @@ func TestRejectedObjects(t *testing.T) {
 			}
 			objects := w.rendered()
 			test.change(t, objects[1])
-			results := w.applier.Apply(t.Context(), w.owner, objects)
+			results := w.applyAll(objects)
 			want := []string{"apply services/cache", test.sent, "apply poddisruptionbudgets/cache"}
 			if test.sent == "" {
 				want = []string{want[0], want[2]}
@@ -120,7 +120,7 @@ func TestAQuotaIsNotTerminal(t *testing.T) {
 	w.awaitAdmission(func(_ *unstructured.Unstructured, err error) bool { return apierrors.IsForbidden(err) })
 
 	objects := w.rendered()
-	results := w.applier.Apply(t.Context(), w.owner, objects)
+	results := w.applyAll(objects)
 	w.requests.mustBe(t, "under the quota", "apply services/cache", "apply deployments/cache 403", "apply poddisruptionbudgets/cache")
 	rejected := results[1]
 	if rejected.Action != apply.Failed || apply.IsTerminal(rejected.Err) || !strings.Contains(fmt.Sprint(rejected.Err), "exceeded quota: cache") {

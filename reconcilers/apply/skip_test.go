@@ -33,7 +33,7 @@ func TestAnAnswerIsUnconfirmedUntilTheCacheShowsIt(t *testing.T) {
 	set(t, resized, int64(7), "spec", "replicas")
 	written := w.apply("resized", apply.Configured, resized)[0]
 	w.settle(resized)
-	w.recent.Wrote(newer(written.Live))
+	wrote(w.recent, newer(written.Live))
 	if result := w.apply("before the cache knows", apply.Skipped, resized)[0]; !result.Unconfirmed {
 		t.Error("the answer counts as confirmed, though the cache does not show it")
 	}

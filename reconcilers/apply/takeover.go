@@ -18,7 +18,7 @@ import (
 // takeOver applies rendered to the object of its name if that is owner's, whoever
 // made it. Only the server knows: the cache does not hold every object, nor the
 // field managers of those that it holds.
-func (a *Applier) takeOver(ctx context.Context, owner client.Object, rendered *unstructured.Unstructured) Result {
+func (a *Applier) takeOver(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured) Result {
 	live, err := NewObject(a.scheme, rendered.GroupVersionKind())
 	if err != nil {
 		return failed(rendered, err)
@@ -43,7 +43,7 @@ func (a *Applier) takeOver(ctx context.Context, owner client.Object, rendered *u
 // with the next apply. It is the manager that owns our owner reference; fields of
 // any other (kubectl annotate, an injector) are not touched. It writes nothing when
 // there is no such manager.
-func (a *Applier) migrate(ctx context.Context, live, owner client.Object) error {
+func (a *Applier) migrate(ctx context.Context, live client.Object, owner *Owner) error {
 	reference := fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "ownerReferences",
 		fieldpath.KeyByFields("uid", string(owner.GetUID()))))
 	managers := sets.New[string]()

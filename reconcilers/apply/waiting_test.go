@@ -75,7 +75,7 @@ func TestANamespaceThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 		return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 	})
 
-	results := w.applier.Apply(t.Context(), w.owner, objects)
+	results := w.applyAll(objects)
 	w.requests.mustBe(t, "in the namespace that goes", "apply deployments/cache 403", "apply poddisruptionbudgets/cache 403")
 	for i, want := range []apply.Action{apply.Skipped, apply.Waiting, apply.Waiting} {
 		if results[i].Action != want || results[i].Err != nil {

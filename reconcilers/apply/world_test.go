@@ -148,12 +148,20 @@ func (w *world) foreign(text string) *unstructured.Unstructured {
 // apply applies objects and checks that every one came to want.
 func (w *world) apply(when string, want apply.Action, objects ...*unstructured.Unstructured) []apply.Result {
 	w.t.Helper()
-	results := w.applier.Apply(w.t.Context(), w.owner, objects)
+	results := w.applyAll(objects)
 	for _, result := range results {
 		if result.Action != want {
 			w.t.Errorf("%s: %s is %s (%v), want %s", when, result.Object.GetKind(), result.Action, result.Err, want)
 		}
 	}
+	return results
+}
+
+// applyAll applies objects for the Memcached, which is as it was read.
+func (w *world) applyAll(objects []*unstructured.Unstructured) []apply.Result {
+	w.t.Helper()
+	results, err := w.applier.Apply(w.t.Context(), w.applier.Owner(w.owner), objects)
+	must(w.t, err)
 	return results
 }
 

@@ -3,6 +3,7 @@
 package apply_test
 
 import (
+	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,20 +35,22 @@ func TestWhatTheCacheShowsDuringAWriteWaitsForTheAnswer(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			recent := apply.NewRecent(env.scheme)
-			done := recent.Writing(configMap("", ""))
-			for _, state := range test.shown {
-				if !recent.Confirm(state) {
-					t.Errorf("version %s did not wait", state.ResourceVersion)
-				}
-			}
-			var answer client.Object
+			failure := errors.New("refused")
 			if test.answer != nil {
-				answer = test.answer
+				failure = nil
 			}
-			if got := done(answer); got != test.overtaken {
-				t.Errorf("overtaken: %v, want %v", got, test.overtaken)
+			overtaken, err := recent.Write(configMap("", ""), func() (client.Object, error) {
+				for _, state := range test.shown {
+					if !recent.Confirm(state) {
+						t.Errorf("version %s did not wait", state.ResourceVersion)
+					}
+				}
+				return test.answer, failure
+			})
+			if overtaken != test.overtaken || !errors.Is(err, failure) {
+				t.Errorf("overtaken: %v, %v, want %v, %v", overtaken, err, test.overtaken, failure)
 			}
-			_, err := recent.Get(t.Context(), cached{}, client.ObjectKey{Namespace: "a", Name: "b"}, &corev1.ConfigMap{})
+			_, err = recent.Get(t.Context(), cached{}, client.ObjectKey{Namespace: "a", Name: "b"}, &corev1.ConfigMap{})
 			if remembered := err == nil; remembered != test.remembered {
 				t.Errorf("remembered: %v, want %v", remembered, test.remembered)
 			}
@@ -61,13 +64,27 @@ func TestWhatTheCacheShowsDuringAWriteWaitsForTheAnswer(t *testing.T) {
 func TestTwoWritesOfOneNameAreBothWaitedFor(t *testing.T) {
 	t.Parallel()
 	recent := apply.NewRecent(env.scheme)
-	first, second := recent.Writing(configMap("", "")), recent.Writing(configMap("", ""))
-	first(configMap("1", "6"))
-	if !recent.Confirm(configMap("1", "7")) {
-		t.Error("the second write is under way, and an event did not wait for it")
-	}
-	if !second(nil) {
+	overtaken, _ := recent.Write(configMap("", ""), func() (client.Object, error) {
+		wrote(recent, configMap("1", "6"))
+		if !recent.Confirm(configMap("1", "7")) {
+			t.Error("the second write is under way, and an event did not wait for it")
+		}
+		return nil, errors.New("refused")
+	})
+	if !overtaken {
 		t.Error("the second write failed, and what was shown meanwhile is no news")
+	}
+}
+
+func TestRecent_EventsPassAfterAPanicInAWrite(t *testing.T) {
+	t.Parallel()
+	recent := apply.NewRecent(env.scheme)
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = recent.Write(configMap("", ""), func() (client.Object, error) { panic("a fault of ours") })
+	}()
+	if recent.Confirm(configMap("1", "7")) {
+		t.Error("an event waits for the write that panicked")
 	}
 }
 
@@ -79,12 +96,13 @@ func TestAnEventOfSomebodyElsesObjectDoesNotWait(t *testing.T) {
 		object.OwnerReferences = []metav1.OwnerReference{{UID: owner, Controller: new(true)}}
 		return object
 	}
-	done := recent.Writing(owned("mine"))
-	if recent.Confirm(owned("theirs")) {
-		t.Error("their event waits for my write, and nobody will tell them")
-	}
-	if !recent.Confirm(owned("mine")) {
-		t.Error("my event does not wait")
-	}
-	done(owned("mine"))
+	_, _ = recent.Write(owned("mine"), func() (client.Object, error) {
+		if recent.Confirm(owned("theirs")) {
+			t.Error("their event waits for my write, and nobody will tell them")
+		}
+		if !recent.Confirm(owned("mine")) {
+			t.Error("my event does not wait")
+		}
+		return owned("mine"), nil
+	})
 }

@@ -99,7 +99,7 @@ func TestAnUpgradeIsHeldBack(t *testing.T) {
 	f.changes(t)
 }
 
-// TestAnUpgradeWaitsForARollOut has an operator in the middle of a roll-out, which does not get on.
+// TestAnUpgradeWaitsForARollOut has an operator in the middle of a roll-out whose pod no node can take.
 func TestAnUpgradeWaitsForARollOut(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
@@ -109,12 +109,12 @@ func TestAnUpgradeWaitsForARollOut(t *testing.T) {
 	i.saysUpgradeable(t, "True")
 	f := fill(t, namespace, "kept", 1)
 
-	suite.MergePatch(t, f.mc, `{"spec":{"image":"localhost:1/nobody/has:this"}}`)
+	suite.MergePatch(t, f.mc, `{"spec":{"resources":{"requests":{"memory":"1Ei"}}}}`)
 	i.saysUpgradeable(t, "False", "RollingOut", namespace+"/kept")
 	patch(t, sources, namespace, i.source, `{"spec":{"image":"`+suite.newCatalog+`"}}`)
 	i.isHeldBack(t, "the operator is not upgradeable: rolling out: "+namespace+"/kept")
 
-	suite.MergePatch(t, f.mc, `{"spec":{"image":null}}`)
+	suite.MergePatch(t, f.mc, `{"spec":{"resources":null}}`)
 	i.succeeds(t, newVersion)
 	f.changes(t)
 	until(t, conditions, namespace, newVersion, "upgradeable", func(c *operatorCondition) bool { return says(c.Spec.Conditions, "Upgradeable", "True") })

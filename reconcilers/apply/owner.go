@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// Owner is the owner of the objects to apply, as one reconcile read it from a cache. The
+// cache may be old, so before the first write the owner is read from the API server. It is
+// for one goroutine; make it with Applier.Owner.
+type Owner struct {
+	client.Object
+	applier  *Applier
+	verified bool
+}
+
+// StaleOwnerError reports that the owner that a reconcile works for is not the one that the
+// API server holds.
+type StaleOwnerError struct {
+	// Reason says how they differ.
+	Reason string
+}
+
+func (e *StaleOwnerError) Error() string {
+	return "the cached owner is out of date: " + e.Reason
+}
+
+// Owner returns object, which a reconcile has read, as an owner.
+func (a *Applier) Owner(object client.Object) *Owner {
+	return &Owner{Object: object, applier: a}
+}
+
+// Verify compares the owner with the API server's, by one request for each Owner. It returns
+// a *StaleOwnerError when the owner was deleted, is being deleted, was replaced by another
+// one of its name, or has another generation: then nothing may be written for it.
+func (o *Owner) Verify(ctx context.Context) error {
+	if o.verified {
+		return nil
+	}
+	kind, err := apiutil.GVKForObject(o.Object, o.applier.scheme)
+	if err != nil {
+		return err
+	}
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(kind)
+	err = o.applier.live.Get(ctx, client.ObjectKeyFromObject(o.Object), live)
+	switch {
+	case apierrors.IsNotFound(err):
+		return &StaleOwnerError{"it was deleted"}
+	case err != nil:
+		return fmt.Errorf("reading %s %s: %w", kind.Kind, o.GetName(), err)
+	case live.UID != o.GetUID():
+		return &StaleOwnerError{"another one has its name"}
+	case live.DeletionTimestamp != nil:
+		return &StaleOwnerError{"it is being deleted"}
+	case live.Generation != o.GetGeneration():
+		return &StaleOwnerError{fmt.Sprintf("it has generation %d, not %d", live.Generation, o.GetGeneration())}
+	}
+	o.verified = true
+	return nil
+}
