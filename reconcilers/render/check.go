@@ -162,7 +162,7 @@ func (r *Renderer) validate(components []string, verify bool) ([]schema.GroupVer
 }
 
 func (r *Renderer) validateObjects(p *prebuilt, example input) error {
-	objects, err := p.objects(example)
+	objects, _, err := p.objects(example)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (r *Renderer) validateNames(p *prebuilt, example input) error {
 // finished returns the objects for in, the input of the Memcached called name, in the
 // order of p's templates.
 func (p *prebuilt) finished(in input, name string) ([]*unstructured.Unstructured, error) {
-	raw, err := p.objects(in)
+	raw, _, err := p.objects(in)
 	if err != nil {
 		return nil, err
 	}

@@ -143,3 +143,36 @@ func BenchmarkSpecBounds(b *testing.B) {
 		}
 	}
 }
+
+// The set that a Memcached needs is built while its namespace builds no other; namespaces do
+// not wait for one another, nor for sets that are built already.
+func TestRender_NamespaceBuildsOneSetAtATime(t *testing.T) {
+	t.Parallel()
+	r := mustNew(t, shipped(t), Defaults{})
+	render := func(namespace string, threads *int32) error {
+		mc := plain()
+		mc.Namespace, mc.Spec.Threads = namespace, threads
+		_, err := r.Render(mc)
+		return err
+	}
+	r.builders.LockKey("busy")
+	waiting := make(chan error)
+	go func() { waiting <- render("busy", nil) }()
+	for _, namespace := range []string{"other", "busy"} {
+		// In "busy" it is built by then.
+		if err := render(namespace, new(int32(2))); err != nil {
+			t.Error(err)
+		}
+	}
+	select {
+	case err := <-waiting:
+		t.Errorf("a set was built while its namespace built another one: %v", err)
+	default:
+	}
+	if err := r.builders.UnlockKey("busy"); err != nil {
+		t.Error(err)
+	}
+	if err := <-waiting; err != nil {
+		t.Error(err)
+	}
+}

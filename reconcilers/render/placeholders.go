@@ -17,8 +17,10 @@ import (
 // fill them in is to copy values; nothing of a value is parsed.
 type placeholders struct {
 	objects []map[string]any
-	values  []valueSlot
-	texts   []textSlot
+	// size is how long the objects are together as JSON, in bytes.
+	size   int
+	values []valueSlot
+	texts  []textSlot
 }
 
 // valueSlot takes a value of the input as it is.
@@ -130,6 +132,7 @@ func findPlaceholders(objects []map[string]any, marks map[string]*mark) *placeho
 	p := &placeholders{objects: objects}
 	for i, object := range objects {
 		p.find(i, nil, object, marks)
+		p.size += jsonSize(object)
 	}
 	return p
 }
@@ -202,19 +205,21 @@ func (p *placeholders) findInText(object int, path []any, value string, marks ma
 	}
 }
 
-// fill returns copies of the objects with the values of in. The error is a kindError,
-// or names a field that in lacks.
-func (p *placeholders) fill(in input) ([]map[string]any, error) {
+// fill returns copies of the objects with the values of in, and how long they are together
+// as JSON, in bytes, at most. The error is a kindError, or names a field that in lacks.
+func (p *placeholders) fill(in input) (objects []map[string]any, size int, err error) {
 	fields := in.fields()
-	objects := make([]map[string]any, len(p.objects))
+	size = p.size
+	objects = make([]map[string]any, len(p.objects))
 	for i, object := range p.objects {
 		objects[i] = runtime.DeepCopyJSON(object)
 	}
 	for _, slot := range p.values {
 		value, err := slot.mark.valueIn(fields)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
+		size += jsonSize(value)
 		if value = runtime.DeepCopyJSONValue(value); slot.merge {
 			into, _ := lookup(objects[slot.object], slot.path).(map[string]any)
 			maps.Copy(value.(map[string]any), into)
@@ -226,15 +231,16 @@ func (p *placeholders) fill(in input) ([]map[string]any, error) {
 		for _, m := range t.marks {
 			value, err := m.valueIn(fields)
 			if err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			text, _ := asText(value)
+			size += jsonString(text) * strings.Count(t.marked, m.text)
 			pairs = append(pairs, m.text, text)
 		}
 		// All at once: a value that looks like a mark stays what it is.
 		setAt(objects[t.object], t.path, strings.NewReplacer(pairs...).Replace(t.marked))
 	}
-	return objects, nil
+	return objects, size, nil
 }
 
 // valueIn returns the value that m stands for.

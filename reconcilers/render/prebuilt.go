@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 
 	"sigs.k8s.io/kustomize/api/types"
 )
@@ -101,7 +102,7 @@ func (p *prebuilt) verify(example input) error {
 
 // matches tells whether filling in gives, byte for byte, what a full build gave.
 func (p *prebuilt) matches(in input, built []map[string]any) bool {
-	filled, err := p.placeholders.fill(in)
+	filled, _, err := p.placeholders.fill(in)
 	if err != nil {
 		return false
 	}
@@ -110,16 +111,16 @@ func (p *prebuilt) matches(in input, built []map[string]any) bool {
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// objects returns the objects for in, under the names of their templates.
-func (p *prebuilt) objects(in input) ([]map[string]any, error) {
+// objects returns the objects for in, under the names of their templates. size is how long
+// they are together as JSON, in bytes, at most; maxInt when that is not known.
+func (p *prebuilt) objects(in input) (objects []map[string]any, size int, err error) {
 	if p.placeholders != nil {
 		return p.placeholders.fill(in)
 	}
-	objects, err := p.fullBuild(in)
-	if err != nil {
-		return nil, p.locate(in, err)
+	if objects, err = p.fullBuild(in); err != nil {
+		return nil, 0, p.locate(in, err)
 	}
-	return objects, p.naming.check(objects)
+	return objects, math.MaxInt, p.naming.check(objects)
 }
 
 // withRoot returns the kustomizations and the one on top.

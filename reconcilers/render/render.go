@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/keymutex"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
@@ -29,6 +30,8 @@ const (
 	// maxSets bounds the memory that sets of components take, at about 15 KB each: authors
 	// of Memcacheds choose the sets.
 	maxSets = 1024
+	// maxBuilders is how many locks the namespaces share.
+	maxBuilders = 256
 )
 
 // Renderer turns Memcacheds into objects. It is safe for use by many goroutines.
@@ -49,6 +52,9 @@ type Renderer struct {
 	// mu makes a set be built once by those who ask for it at the same time.
 	mu   sync.Mutex
 	sets *lru.Cache
+	// builders has each namespace build one set at a time: a build takes up to 250 ms of CPU,
+	// and a namespace with many sets must not take the CPU from the others.
+	builders keymutex.KeyMutex
 	// parts are those of the smallest and the largest set.
 	parts *parts
 }
@@ -70,6 +76,7 @@ func New(tree Tree, defaults Defaults) (*Renderer, error) {
 		sources:  map[schema.GroupVersionKind]string{},
 		sets:     lru.New(maxSets),
 		parts:    newParts(),
+		builders: keymutex.NewHashed(maxBuilders),
 	}
 	defer openAPI.reset()
 	specBounds() // Now, and not when the first Memcached waits for it.
@@ -124,9 +131,9 @@ func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 	if err != nil {
 		return nil, err
 	}
-	objects, err := p.objects(in)
+	objects, size, err := p.objects(in)
 	if kind, ok := errors.AsType[*kindError](err); ok {
-		objects, err = r.objectsOfOtherKinds(in, kind)
+		objects, size, err = r.objectsOfOtherKinds(in, kind)
 	}
 	if err != nil {
 		return nil, err
@@ -135,6 +142,9 @@ func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 	slices.SortStableFunc(result, inApplyOrder)
 	if err := r.checker.patch(result, mc.Spec.Patches); err != nil {
 		return nil, err
+	}
+	if size <= smallJSON && len(mc.Spec.Patches) == 0 {
+		return result, nil
 	}
 	if err := checkSizes(result); err != nil {
 		return nil, err
@@ -161,14 +171,36 @@ func (r *Renderer) prebuiltFor(in input, kinds [][]any) (*prebuilt, error) {
 		key = append(key, fmt.Sprintf("%s=%T", dotted(source), value))
 	}
 	name := strings.Join(key, ",")
-	r.mu.Lock()
-	once, ok := r.sets.Get(name)
-	if !ok {
-		once = sync.OnceValues(func() (*prebuilt, error) { return r.prebuild(components, example) })
-		r.sets.Add(name, once)
+	set := r.set(name, func() (*prebuilt, error) { return r.prebuild(components, example) })
+	if !set.built.Load() {
+		namespace := fmt.Sprint(lookup(in.memcached, []any{"metadata", "namespace"}))
+		r.builders.LockKey(namespace)
+		defer func() { _ = r.builders.UnlockKey(namespace) }()
 	}
-	r.mu.Unlock()
-	return once.(func() (*prebuilt, error))()
+	return set.prebuilt()
+}
+
+// set is a set of components.
+type set struct {
+	// prebuilt builds the set the first time, and returns what it built then.
+	prebuilt func() (*prebuilt, error)
+	built    atomic.Bool
+}
+
+// set returns the set that is kept under name, or a new one that is made by build.
+func (r *Renderer) set(name string, build func() (*prebuilt, error)) *set {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if kept, ok := r.sets.Get(name); ok {
+		return kept.(*set)
+	}
+	s := &set{}
+	s.prebuilt = sync.OnceValues(func() (*prebuilt, error) {
+		defer s.built.Store(true)
+		return build()
+	})
+	r.sets.Add(name, s)
+	return s
 }
 
 // prebuild compiles and verifies the set components.
@@ -190,17 +222,17 @@ func (r *Renderer) prebuild(components []string, example input) (*prebuilt, erro
 
 // objectsOfOtherKinds returns the objects for in, in which the values that errors of
 // the kind of first name are of another kind than in the example.
-func (r *Renderer) objectsOfOtherKinds(in input, first *kindError) ([]map[string]any, error) {
+func (r *Renderer) objectsOfOtherKinds(in input, first *kindError) (objects []map[string]any, size int, err error) {
 	kinds := [][]any{first.source}
 	for {
 		p, err := r.prebuiltFor(in, kinds)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		objects, err := p.objects(in)
+		objects, size, err := p.objects(in)
 		next, ok := errors.AsType[*kindError](err)
 		if !ok || slices.ContainsFunc(kinds, func(source []any) bool { return slices.Equal(source, next.source) }) {
-			return objects, err
+			return objects, size, err
 		}
 		kinds = append(kinds, next.source)
 	}

@@ -43,6 +43,8 @@ func TestFlood_OfOneTenantDelaysNobody(t *testing.T) {
 	suite.NoTestNamespaces(t)
 	other := suite.NewNamespace(t)
 	operator := &footprint{token: suite.Reader(t, other, metricsReader)}
+	suite.operator.Settled(t)
+	suite.operator.Leader(t)
 	f := newFlood(t)
 	f.start(t)
 	serve := func(phase string, enough func() bool) {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -90,7 +91,10 @@ func (c *Cluster) keepNamespace(ctx context.Context, namespace string, write fun
 		"objects.yaml": {"get", kinds + ",leases", "--show-managed-fields", "-o", "yaml"},
 		"events.txt":   {"get", "events.events.k8s.io", "--sort-by=.metadata.creationTimestamp"},
 	} {
-		output, err := c.kubectl(ctx, "", append([]string{"--namespace=" + namespace}, arguments...)...)
+		// With hundreds of objects describe takes minutes.
+		bounded, cancel := context.WithTimeout(ctx, 20*time.Second)
+		output, err := c.kubectl(bounded, "", append([]string{"--namespace=" + namespace}, arguments...)...)
+		cancel()
 		write(file, output+errorText(err))
 	}
 	pods := &corev1.PodList{}
