@@ -63,7 +63,7 @@ func Installed(mapper meta.RESTMapper) error {
 // holds the RBAC rules to add.
 func Permitted(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, resources []schema.GroupVersionResource, namespaces []string) error {
 	needs := []need{
-		{cachev1alpha1.SchemeGroupVersion.Group, "memcacheds", "", []string{"list", "watch"}},
+		{cachev1alpha1.SchemeGroupVersion.Group, "memcacheds", "", []string{"get", "list", "watch"}},
 		{cachev1alpha1.SchemeGroupVersion.Group, "memcacheds", "status", []string{"patch"}},
 		// For blockOwnerDeletion in owner references.
 		{cachev1alpha1.SchemeGroupVersion.Group, "memcacheds", "finalizers", []string{"update"}},

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// requests notes by namespace what goes over the operator's transport, watches, lists
-// and events left out.
+// requests notes by namespace what goes over the operator's transport, less watches, lists,
+// events, the reads that verify a Memcached, and what the server rejected as out of date.
 type requests struct {
 	mu   sync.Mutex
 	sent map[string][]request
@@ -25,15 +25,33 @@ type request struct {
 func (r *requests) count(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		parts := strings.Split(req.URL.Path, "/")
-		if i := slices.Index(parts, "namespaces"); i >= 0 && len(parts) > i+3 {
-			r.note(parts[i+1], request{req.Method, strings.Join(parts[i+2:], "/")})
+		i := slices.Index(parts, "namespaces")
+		if i < 0 || len(parts) <= i+3 {
+			return next.RoundTrip(req)
 		}
-		return next.RoundTrip(req)
+		namespace, sent := parts[i+1], request{req.Method, strings.Join(parts[i+2:], "/")}
+		// Before it is sent, since its effect may be seen before its answer.
+		r.note(namespace, sent)
+		response, err := next.RoundTrip(req)
+		if err == nil && response.StatusCode == http.StatusConflict && strings.HasSuffix(sent.object, "/status") {
+			r.remove(namespace, sent)
+		}
+		return response, err
 	})
 }
 
+// remove takes back a note.
+func (r *requests) remove(namespace string, sent request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := slices.Index(r.sent[namespace], sent); i >= 0 {
+		r.sent[namespace] = slices.Delete(r.sent[namespace], i, i+1)
+	}
+}
+
 func (r *requests) note(namespace string, sent request) {
-	if strings.HasPrefix(sent.object, "events/") {
+	verification := sent.method == http.MethodGet && strings.HasPrefix(sent.object, "memcacheds/")
+	if strings.HasPrefix(sent.object, "events/") || verification {
 		return
 	}
 	r.mu.Lock()
