@@ -5,6 +5,7 @@ package reconcilers
 import (
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -14,6 +15,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/reconcilers/status"
 )
 
 const (
@@ -38,7 +40,7 @@ func CacheOptions(namespaces []string) (cache.Options, error) {
 		// An informer that starts by accident would hold a whole kind in memory.
 		ReaderFailOnMissingInformer: true,
 		DefaultLabelSelector:        labels.SelectorFromSet(labels.Set{render.ManagedByLabel: render.ManagedBy}),
-		DefaultTransform:            keepOurManagedFields,
+		DefaultTransform:            transform(reduce),
 		ByObject: map[client.Object]cache.ByObject{
 			&cachev1alpha1.Memcached{}: {Label: labels.Everything(), Transform: stripMemcached},
 			&corev1.Pod{}:              {Label: pods, Transform: slimPod},
@@ -53,11 +55,36 @@ func CacheOptions(namespaces []string) (cache.Options, error) {
 	return options, nil
 }
 
-func keepOurManagedFields(object any) (any, error) {
-	if object, ok := object.(client.Object); ok {
-		apply.KeepOurManagedFields(object)
+// transform returns the cache transform that reduces objects.
+func transform(reduce func(client.Object) client.Object) func(any) (any, error) {
+	return func(object any) (any, error) {
+		if object, ok := object.(client.Object); ok {
+			return reduce(object), nil
+		}
+		return object, nil
 	}
-	return object, nil
+}
+
+// reduce keeps what is read of a child: what apply.Reduce keeps, and of a Deployment what the
+// status is made of.
+func reduce(object client.Object) client.Object {
+	reduced := apply.Reduce(object)
+	deployment, ok := object.(*appsv1.Deployment)
+	if !ok {
+		return reduced
+	}
+	kept := reduced.(*appsv1.Deployment)
+	kept.Spec.Replicas = deployment.Spec.Replicas
+	kept.Spec.Selector = deployment.Spec.Selector
+	kept.Spec.MinReadySeconds = deployment.Spec.MinReadySeconds
+	kept.Spec.Paused = deployment.Spec.Paused
+	for _, container := range deployment.Spec.Template.Spec.Containers {
+		if container.Name == status.MainContainer {
+			kept.Spec.Template.Spec.Containers = []corev1.Container{{Name: container.Name, Image: container.Image}}
+		}
+	}
+	kept.Status = deployment.Status
+	return kept
 }
 
 // stripMemcached keeps the metadata that the operator reads. Annotations alone may take

@@ -32,8 +32,8 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 const (
-	// recheckAfter is how soon a name that belongs to somebody else is looked at again,
-	// at the earliest; no watch tells when it is free.
+	// recheckAfter is how soon an object is applied again, at the earliest, whose name belongs
+	// to somebody else, or that the server rejects or changes; no watch tells when that ends.
 	recheckAfter = time.Minute
 	// recheckJitter spreads these looks over recheckAfter to (1 + recheckJitter) times
 	// recheckAfter, five minutes.
@@ -205,7 +205,6 @@ func (r *Reconciler) lookAgain(observed *observation) time.Duration {
 	var soonest time.Duration
 	for _, result := range observed.Results {
 		var after time.Duration
-		var foreign *apply.ForeignError
 		switch {
 		case result.Overtaken:
 			after = lookAtOnce
@@ -214,7 +213,7 @@ func (r *Reconciler) lookAgain(observed *observation) time.Duration {
 		case result.Unconfirmed:
 			// Should the cache never show it, it was deleted unseen.
 			after = apply.RecentTTL + time.Second
-		case errors.As(result.Err, &foreign):
+		case apply.IsTerminal(result.Err), result.Drift != "":
 			after = wait.Jitter(r.recheck, recheckJitter)
 		}
 		if after > 0 && (soonest == 0 || after < soonest) {

@@ -98,15 +98,15 @@ func statusConfiguration(s cachev1alpha1.MemcachedStatus) *cachev1alpha1ac.Memca
 // nothing says nothing.
 func (r *Reconciler) tell(ctx context.Context, observed *observation, next cachev1alpha1.MemcachedStatus) {
 	mc := observed.Memcached
-	var done, survived []string
+	var done, changed []string
 	for _, result := range observed.Results {
 		objects.WithLabelValues(result.Object.GetKind(), string(result.Action)).Inc()
 		name := result.Object.GetKind() + " " + result.Object.GetName()
 		if result.Action == apply.Created || result.Action == apply.Configured {
 			done = append(done, string(result.Action)+" "+name)
 		}
-		if result.Survived != "" {
-			survived = append(survived, sanitize.Text(name+" ("+strings.Join(strings.Fields(result.Survived), " ")+")"))
+		if result.NewDrift {
+			changed = append(changed, sanitize.Text(name+" ("+strings.Join(strings.Fields(result.Drift), " ")+")"))
 		}
 	}
 	for _, object := range observed.pruned {
@@ -118,10 +118,10 @@ func (r *Reconciler) tell(ctx context.Context, observed *observation, next cache
 		log.FromContext(ctx).Info("applied", "changes", done)
 		r.event(mc, corev1.EventTypeNormal, "Applied", "Apply", strings.Join(done, ", "))
 	}
-	if len(survived) > 0 {
-		log.FromContext(ctx).Info("the server changes what is applied; it is left so", "objects", survived)
+	if len(changed) > 0 {
+		log.FromContext(ctx).Info("the server changes what is applied; it is applied again from time to time", "objects", changed)
 		r.event(mc, corev1.EventTypeWarning, "ChangedByServer", "Apply",
-			"after an apply these fields still differ from the templates (is there a mutating policy or webhook?); they are left so: "+strings.Join(survived, ", "))
+			"after an apply these fields differ from the templates, so a mutating admission policy or webhook changes them; they are applied again from time to time: "+strings.Join(changed, ", "))
 	}
 	if note := observed.LeftOutNote(); note != "" {
 		ready := meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionReady)

@@ -59,7 +59,7 @@ func New(mgr ctrl.Manager, options Options) *Reconciler {
 	return &Reconciler{
 		client:      mgr.GetClient(),
 		renderer:    options.Renderer,
-		applier:     apply.New(mgr.GetClient(), mgr.GetAPIReader(), options.Found.Types, recent),
+		applier:     apply.New(mgr.GetClient(), mgr.GetAPIReader(), options.Found.Types, recent, apply.Options{Reduce: reduce, Recheck: options.Recheck}),
 		recent:      recent,
 		kinds:       options.Found.Kinds,
 		optional:    newOptional(options),

@@ -3,9 +3,11 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,11 +29,12 @@ const (
 	// when one of that name exists: no live object has that version.
 	createOnly = "1"
 
-	// maxSurviving bounds the memory of differences that survive an apply.
-	maxSurviving = 4096
-	// maxChecked bounds the memory of objects that need nothing, at about 200 bytes
-	// each; what falls out is compared anew.
-	maxChecked = 1 << 16
+	// maxAnswers bounds for how many objects it is kept what the server made of them; what
+	// falls out costs an apply that changes nothing.
+	maxAnswers = 1 << 14
+	// maxDigests bounds the memory of digests, at about 200 bytes each; what falls out is
+	// computed anew.
+	maxDigests = 1 << 16
 )
 
 // Action is what was done about one rendered object.
@@ -61,9 +64,11 @@ type Result struct {
 	Live client.Object
 	// Err is set with Refused and Failed.
 	Err error
-	// Survived is the difference that remained after the object was just applied:
-	// something on the server changes what we write. Empty otherwise.
-	Survived string
+	// Drift names the fields in which the object differs from the rendered one although it
+	// was applied: something on the server changes what we write. Empty otherwise. NewDrift
+	// says that it was not known before.
+	Drift    string
+	NewDrift bool
 	// Unconfirmed says that Live is what the server last answered, which the cache
 	// does not show yet.
 	Unconfirmed bool
@@ -76,26 +81,61 @@ type Applier struct {
 	// client reads from the cache and writes to the server.
 	client client.Client
 	// live reads from the server.
-	live      client.Reader
-	scheme    *runtime.Scheme
-	comparer  comparer
-	recent    *Recent
-	surviving *lru.Cache
-	checked   *lru.Cache
+	live     client.Reader
+	scheme   *runtime.Scheme
+	comparer comparer
+	recent   *Recent
+	options  Options
+	// answers holds, by UID, what the server made of the last apply where that is not what
+	// was applied.
+	answers *lru.Cache
+	// digests holds the digest of the desired fields by that of the rendered object.
+	digests  *lru.Cache
+	defaults *serverDefaults
+}
+
+// Options are what an Applier may be told.
+type Options struct {
+	// Reduce cuts a live object down to what is kept of it; the cache must do the same. The
+	// zero value means the function Reduce.
+	Reduce func(client.Object) client.Object
+	// Recheck is how long an object that the server changes when it is applied is left as it
+	// is before it is applied again. The zero value means a minute.
+	Recheck time.Duration
+	// Now returns the time. The zero value means time.Now.
+	Now func() time.Time
+}
+
+// answer is what the server made of an apply.
+type answer struct {
+	// desired was applied, and live is what it became.
+	desired, live digest
+	// drift names the fields that differ, less those that the server only adds defaults to.
+	drift string
+	at    time.Time
 }
 
 // New returns an Applier that reads through c, whose cache must hold the kinds to
 // apply, and through live where absence from that cache proves nothing. types knows
 // the schema of every kind to apply; recent is shared with the other readers of c.
-func New(c client.Client, live client.Reader, types managedfields.TypeConverter, recent *Recent) *Applier {
+func New(c client.Client, live client.Reader, types managedfields.TypeConverter, recent *Recent, options Options) *Applier {
+	if options.Reduce == nil {
+		options.Reduce = Reduce
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	options.Recheck = cmp.Or(options.Recheck, time.Minute)
 	return &Applier{
-		client:    c,
-		live:      live,
-		scheme:    c.Scheme(),
-		comparer:  comparer{scheme: c.Scheme(), types: types},
-		recent:    recent,
-		surviving: lru.New(maxSurviving),
-		checked:   lru.New(maxChecked),
+		client:   c,
+		live:     live,
+		scheme:   c.Scheme(),
+		comparer: comparer{scheme: c.Scheme(), types: types},
+		recent:   recent,
+		options:  options,
+		answers:  lru.New(maxAnswers),
+		digests:  lru.New(maxDigests),
+		defaults: newServerDefaults(),
 	}
 }
 
@@ -132,51 +172,60 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *unstructu
 	case cached.GetDeletionTimestamp() != nil:
 		return nil, Result{Object: rendered, Action: Waiting, Live: cached}
 	}
-	needed, err := a.needed(rendered, cached)
+	holds, drift, err := a.holds(owner, rendered, cached)
 	switch {
 	case err != nil:
 		return nil, Result{Object: rendered, Action: Failed, Err: err, Live: cached}
-	case !needed:
-		return nil, Result{Object: rendered, Action: Skipped, Live: cached, Unconfirmed: unconfirmed}
+	case holds:
+		return nil, Result{Object: rendered, Action: Skipped, Live: cached, Unconfirmed: unconfirmed, Drift: drift}
 	case !isApplied(cached):
 		return func() Result { return a.takeOver(ctx, owner, rendered) }, Result{}
 	default:
-		return func() Result { return a.update(ctx, rendered, cached) }, Result{}
+		return func() Result { return a.update(ctx, owner, rendered, cached) }, Result{}
 	}
 }
 
-// needed tells whether applying rendered would change live, and remembers when it
-// would not.
-func (a *Applier) needed(rendered *unstructured.Unstructured, live client.Object) (bool, error) {
-	state := checked{live.GetResourceVersion(), newDigest(rendered)}
-	if last, ok := a.checked.Get(live.GetUID()); ok && last == state {
-		return false, nil
+// holds reports whether an apply of rendered would not change live, as far as is known. drift
+// names the fields that the server changes when rendered is applied: those are applied again
+// after Options.Recheck, since whatever changes them may be gone.
+func (a *Applier) holds(owner *Owner, rendered *unstructured.Unstructured, live client.Object) (holds bool, drift string, err error) {
+	want, err := a.digest(rendered)
+	have := appliedTo(live)
+	if err != nil || want == have {
+		return err == nil, "", err
 	}
-	differs, err := a.differs(rendered, live, state.rendered)
-	if err == nil && !differs {
-		a.checked.Add(live.GetUID(), state)
+	last, known := a.answers.Get(live.GetUID())
+	if known {
+		last := last.(answer)
+		if last.desired != want || last.live != have || last.drift != "" && a.options.Now().Sub(last.at) >= a.options.Recheck {
+			return false, "", nil
+		}
+		return true, last.drift, nil
 	}
-	return differs, err
+	additions := a.defaults.of(templateOf(rendered, owner.GetName()))
+	if len(additions) == 0 || have == "" {
+		return false, "", nil
+	}
+	d, err := a.comparer.desired(rendered)
+	if err != nil || d.with(additions) != have {
+		return false, "", err
+	}
+	a.answers.Add(live.GetUID(), answer{desired: want, live: have})
+	return true, "", nil
 }
 
-// differs compares live with rendered.
-func (a *Applier) differs(rendered *unstructured.Unstructured, live client.Object, d digest) (bool, error) {
-	fields, err := a.comparer.fields(rendered)
+// digest returns the digest of the fields that rendered desires.
+func (a *Applier) digest(rendered *unstructured.Unstructured) (digest, error) {
+	key := digestOf(rendered.Object)
+	if known, ok := a.digests.Get(key); ok {
+		return known.(digest), nil
+	}
+	d, err := a.comparer.desired(rendered)
 	if err != nil {
-		return false, err
+		return "", err
 	}
-	held, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
-	if err != nil {
-		return false, fmt.Errorf("converting the live %s: %w", describe(rendered), err)
-	}
-	gap, err := a.comparer.gap(rendered, fields, live, held)
-	if err != nil || gap.fields == "" {
-		return false, err
-	}
-	// An apply of this very object may have left this very gap; then another one would
-	// change nothing.
-	known, ok := a.surviving.Get(live.GetUID())
-	return !ok || known != d.with(gap), nil
+	a.digests.Add(key, d.digest)
+	return d.digest, nil
 }
 
 // create makes rendered if the name is free. The cache holds only what carries our
@@ -184,7 +233,7 @@ func (a *Applier) differs(rendered *unstructured.Unstructured, live client.Objec
 func (a *Applier) create(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured) Result {
 	object := rendered.DeepCopy()
 	object.SetResourceVersion(createOnly)
-	result := a.write(ctx, rendered, object)
+	result := a.write(ctx, owner, rendered, object)
 	switch {
 	case apierrors.HasStatusCause(result.Err, corev1.NamespaceTerminatingCause):
 		return Result{Object: rendered, Action: Waiting}
@@ -199,17 +248,17 @@ func (a *Applier) create(ctx context.Context, owner *Owner, rendered *unstructur
 }
 
 // update applies rendered to live, and to no other object of its name.
-func (a *Applier) update(ctx context.Context, rendered *unstructured.Unstructured, live client.Object) Result {
+func (a *Applier) update(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured, live client.Object) Result {
 	object := rendered.DeepCopy()
 	object.SetUID(live.GetUID())
-	result := a.write(ctx, rendered, object.DeepCopy())
+	result := a.write(ctx, owner, rendered, object.DeepCopy())
 	if apierrors.IsInvalid(result.Err) {
 		reclaimed, err := a.reclaim(ctx, rendered, result.Err)
 		switch {
 		case err != nil:
 			result.Err = err
 		case reclaimed:
-			result = a.write(ctx, rendered, object)
+			result = a.write(ctx, owner, rendered, object)
 		}
 	}
 	if result.Err != nil {
@@ -220,16 +269,16 @@ func (a *Applier) update(ctx context.Context, rendered *unstructured.Unstructure
 }
 
 // write sends object, which is rendered with a precondition, remembers the server's
-// answer until the cache has caught up, and tells what did not survive the server.
-func (a *Applier) write(ctx context.Context, rendered, object *unstructured.Unstructured) Result {
-	fields, err := a.comparer.fields(rendered)
+// answer until the cache has caught up, and compares the two.
+func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *unstructured.Unstructured) Result {
+	wanted, err := a.comparer.desired(rendered)
 	if err != nil {
 		return failed(rendered, err)
 	}
 	if _, err := a.comparer.fit(object); err != nil {
 		return failed(rendered, err)
 	}
-	var live client.Object
+	var live, reduced client.Object
 	overtaken, err := a.recent.Write(object, func() (client.Object, error) {
 		err := a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(FieldManager))
 		if err != nil {
@@ -238,23 +287,50 @@ func (a *Applier) write(ctx context.Context, rendered, object *unstructured.Unst
 		if live, err = a.typed(object); err != nil {
 			return nil, err
 		}
-		KeepOurManagedFields(live)
-		return live, nil
+		reduced = a.options.Reduce(live)
+		return reduced, nil
 	})
 	if err != nil {
 		return Result{Object: rendered, Action: Failed, Err: err, Overtaken: overtaken}
 	}
-	result := Result{Object: rendered, Action: Configured, Live: live, Overtaken: overtaken}
-	gap, err := a.comparer.gap(rendered, fields, live, object.Object)
+	result := Result{Object: rendered, Action: Configured, Live: reduced, Overtaken: overtaken}
+	result.Drift, result.NewDrift, err = a.learn(templateOf(rendered, owner.GetName()), wanted, live)
 	if err != nil {
 		return failed(rendered, err)
 	}
-	a.surviving.Remove(live.GetUID())
-	if gap.fields != "" {
-		a.surviving.Add(live.GetUID(), newDigest(rendered).with(gap))
-	}
-	result.Survived = gap.fields
 	return result
+}
+
+// learn notes what the server made of wanted, which was just applied: live. It returns the
+// drift, and whether that was not known before.
+func (a *Applier) learn(t template, wanted desired, live client.Object) (drift string, isNew bool, err error) {
+	have := appliedTo(live)
+	last, _ := a.answers.Get(live.GetUID())
+	a.answers.Remove(live.GetUID())
+	if have == wanted.digest {
+		return "", false, nil
+	}
+	content, err := contentOf(live)
+	if err != nil {
+		return "", false, err
+	}
+	drift, differ, err := wanted.drift(live, content)
+	if err != nil {
+		return "", false, err
+	}
+	if differ != nil {
+		typed, err := a.comparer.types.ObjectToTyped(live)
+		if err != nil {
+			return "", false, err
+		}
+		if added, ok := additions(typed, differ, wanted.content, content); ok {
+			a.defaults.add(t, added)
+			drift = ""
+		}
+	}
+	a.answers.Add(live.GetUID(), answer{wanted.digest, have, drift, a.options.Now()})
+	before, _ := last.(answer)
+	return drift, drift != "" && drift != before.drift, nil
 }
 
 // typed is the server's answer in the form in which the cache has its objects.

@@ -3,9 +3,7 @@
 package apply
 
 import (
-	"encoding/json"
 	"fmt"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -53,7 +51,7 @@ func (c comparer) canonical(rendered *unstructured.Unstructured) (map[string]any
 	if err != nil {
 		return nil, err
 	}
-	return runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	return contentOf(object)
 }
 
 // fit puts rendered into its Go type. What does not fit, such as a quantity that is
@@ -69,53 +67,40 @@ func (c comparer) fit(rendered *unstructured.Unstructured) (client.Object, error
 	return object, nil
 }
 
-// gap is what separates a live object from the wanted one. The zero value says that
-// nothing does.
-type gap struct {
-	// fields names the fields that differ, for people.
-	fields string
-	// values are the live values at the fields that differ: with the rendered object
-	// they identify the gap.
-	values string
+// desired is a rendered object as the server would store and record it.
+type desired struct {
+	fields  *fieldpath.Set
+	content map[string]any
+	digest  digest
 }
 
-// gap compares live, whose content is held, with rendered and its fields.
-func (c comparer) gap(rendered *unstructured.Unstructured, fields *fieldpath.Set, live client.Object, held map[string]any) (gap, error) {
+// desired returns what the server stores of rendered, less its own defaults. The error is a
+// SchemaError.
+func (c comparer) desired(rendered *unstructured.Unstructured) (desired, error) {
+	fields, err := c.fields(rendered)
+	if err != nil {
+		return desired{}, err
+	}
+	content, err := c.canonical(rendered)
+	if err != nil {
+		return desired{}, err
+	}
+	return desired{fields, content, newDigest(fields, content)}, nil
+}
+
+// drift names, for people, the fields in which live, the server's answer to an apply of d,
+// differs from d. differ holds them when they differ in their values alone.
+func (d desired) drift(live client.Object, content map[string]any) (drift string, differ *fieldpath.Set, err error) {
 	applied, err := appliedFields(live)
 	if err != nil {
-		return gap{}, err
+		return "", nil, err
 	}
-	differ, values := differences(fields, rendered.Object, held)
-	if !differ.Empty() {
-		// Perhaps only in how values are written.
-		canonical, err := c.canonical(rendered)
-		if err != nil {
-			return gap{}, err
-		}
-		differ, values = differences(differ, canonical, held)
+	if !d.fields.Equals(applied) {
+		return fmt.Sprintf("to apply: %v; to give up: %v", d.fields.Difference(applied), applied.Difference(d.fields)), nil, nil
 	}
-	if !fields.Equals(applied) {
-		missing, surplus := fields.Difference(applied), applied.Difference(fields)
-		return gap{fmt.Sprintf("to apply: %v; to give up: %v", missing, surplus), values + applied.String()}, nil
-	}
-	if differ.Empty() {
-		return gap{}, nil
-	}
-	return gap{differ.String(), values}, nil
-}
-
-// differences are the paths among fields at which live lacks what want has, and the
-// live values there.
-func differences(fields *fieldpath.Set, want, live map[string]any) (*fieldpath.Set, string) {
-	differ := fieldpath.NewSet()
-	var values strings.Builder
-	lacking(fields, want, live, nil, func(path fieldpath.Path, value any) {
-		differ.Insert(path.Copy())
-		// What the server holds always encodes.
-		content, _ := json.Marshal(value)
-		fmt.Fprintf(&values, "%v: %s\n", path, content)
-	})
-	return differ, values.String()
+	differ = fieldpath.NewSet()
+	different(d.fields, d.content, content, nil, func(path fieldpath.Path) { differ.Insert(path.Copy()) })
+	return differ.String(), differ, nil
 }
 
 // appliedFields is the set of fields that FieldManager applied, as the server
@@ -137,15 +122,12 @@ func isOurs(entry metav1.ManagedFieldsEntry) bool {
 	return entry.Manager == FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 }
 
-// KeepOurManagedFields drops the entries of other field managers from an object's
-// managedFields. It is for cache transforms: they are never read, and they are a
-// third of a Deployment.
-func KeepOurManagedFields(object client.Object) {
-	var ours []metav1.ManagedFieldsEntry
+// ourEntry returns the entry of object's managedFields that records what FieldManager applied.
+func ourEntry(object client.Object) (*metav1.ManagedFieldsEntry, bool) {
 	for _, entry := range object.GetManagedFields() {
-		if isOurs(entry) {
-			ours = append(ours, entry)
+		if isOurs(entry) && entry.FieldsV1 != nil {
+			return &entry, true
 		}
 	}
-	object.SetManagedFields(ours)
+	return nil, false
 }

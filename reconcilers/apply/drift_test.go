@@ -123,8 +123,8 @@ func TestDriftIsPutBack(t *testing.T) {
 			results := w.applyAll(objects)
 			w.requests.mustBe(t, "once it changed", test.want...)
 			for _, result := range results {
-				if result.Err != nil || result.Survived != "" {
-					t.Errorf("%s is %s: %v %s", result.Object.GetKind(), result.Action, result.Err, result.Survived)
+				if result.Err != nil || result.Drift != "" {
+					t.Errorf("%s is %s: %v %s", result.Object.GetKind(), result.Action, result.Err, result.Drift)
 				}
 			}
 			mustBeSame(t, essence(w.live(changed)), before)
@@ -160,8 +160,8 @@ func TestEveryKindOfObjectIsPutBack(t *testing.T) {
 			func(live *unstructured.Unstructured) { live.Object["data"] = map[string]any{"a": "1", "b": "3"} },
 			"apply configmaps/cache",
 		},
-		"a rule of a NetworkPolicy, with a default of the server in it": {
-			`{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {podSelector: {}, ingress: [{ports: [{port: 1}]}]}}`,
+		"a rule of a NetworkPolicy": {
+			`{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {podSelector: {}, ingress: [{ports: [{port: 1, protocol: TCP}]}]}}`,
 			func(live *unstructured.Unstructured) {
 				rule := live.Object["spec"].(map[string]any)["ingress"].([]any)[0].(map[string]any)
 				rule["from"] = []any{map[string]any{"podSelector": map[string]any{}}}

@@ -92,7 +92,8 @@ func TestWhatOthersOwnIsLeftAlone(t *testing.T) {
 }
 
 // A map that is rendered empty is no claim on what others put into it. It costs one
-// apply, since the server takes the empty map for a value that they changed.
+// apply, since the server takes the empty map for a value that they changed, and one after a
+// restart.
 func TestAnEmptyMapIsOpenToOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -105,10 +106,17 @@ func TestAnEmptyMapIsOpenToOthers(t *testing.T) {
 	})
 	live := w.live(object)
 	w.settle(object)
-	w.apply("once others put something into it", apply.Configured, object)
-	w.requests.mustBe(t, "once others put something into it", "apply deployments/cache")
-	mustBeSame(t, essence(w.live(object)), essence(live))
-	w.mustHold("afterwards", object)
+	for _, when := range []string{"once others put something into it", "after a restart"} {
+		if result := w.apply(when, apply.Configured, object)[0]; result.Drift != "" {
+			t.Errorf("%s: it is said that the server changed %s", when, result.Drift)
+		}
+		w.requests.mustBe(t, when, "apply deployments/cache")
+		mustBeSame(t, essence(w.live(object)), essence(live))
+		w.settle(object)
+		w.apply(when+", again", apply.Skipped, object)
+		w.requests.mustBe(t, when+", again")
+		w.restart()
+	}
 }
 
 // Every field of a CR's templates that goes is taken off the server, and nothing else.

@@ -5,8 +5,11 @@ package apply_test
 import (
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
@@ -17,7 +20,7 @@ func TestTheShippedObjectsAreWrittenOnce(t *testing.T) {
 	results := w.apply("at first", apply.Created, objects...)
 	w.requests.mustBe(t, "at first", "apply services/cache", "apply deployments/cache", "apply poddisruptionbudgets/cache")
 	for _, result := range results {
-		if result.Live == nil || result.Live.GetUID() == "" || result.Err != nil || result.Survived != "" || result.Unconfirmed {
+		if result.Live == nil || result.Live.GetUID() == "" || result.Err != nil || result.Drift != "" || result.Unconfirmed {
 			t.Errorf("%s: result %+v", result.Object.GetKind(), result)
 		}
 	}
@@ -52,11 +55,53 @@ func TestWhatHoldsIsNotWrittenAgain(t *testing.T) {
 			w := newWorld(t)
 			object := w.made(text)
 			result := w.apply("at first", apply.Created, object)[0]
-			if result.Survived != "" {
-				t.Errorf("it is said that the server changed %s", result.Survived)
+			if result.Drift != "" {
+				t.Errorf("it is said that the server changed %s", result.Drift)
 			}
 			w.requests.take()
 			w.mustHold("again", object)
+		})
+	}
+}
+
+// Where the server adds defaults to a value that is written as a whole, an Applier learns
+// them from the first answer for each template and namespace.
+func TestApply_LearnsTheServersDefaults(t *testing.T) {
+	t.Parallel()
+	for name, text := range completed {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			first, second := w.made(text), w.made(text)
+			other := w.memcached("other", 1)
+			second.SetName("other")
+			second.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(other, cachev1alpha1.MemcachedKind)})
+			applySecond := func(when string) {
+				t.Helper()
+				if _, err := w.applier.Apply(t.Context(), w.applier.Owner(other), []*unstructured.Unstructured{second}); err != nil {
+					t.Errorf("%s: %v", when, err)
+				}
+			}
+			if result := w.apply("at first", apply.Created, first)[0]; result.Drift != "" {
+				t.Errorf("it is said that the server changed %s", result.Drift)
+			}
+			applySecond("at first")
+			for _, when := range []string{"at once", "once the cache knows"} {
+				w.requests.take()
+				w.apply(when, apply.Skipped, first)
+				applySecond(when)
+				w.requests.mustBe(t, when)
+				w.settle(first, second)
+			}
+
+			w.restart()
+			if result := w.apply("after a restart", apply.Configured, first)[0]; result.Drift != "" {
+				t.Errorf("it is said that the server changed %s", result.Drift)
+			}
+			w.requests.take()
+			applySecond("after a restart")
+			w.apply("again", apply.Skipped, first)
+			w.requests.mustBe(t, "another one of the template")
 		})
 	}
 }

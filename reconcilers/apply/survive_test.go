@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -64,8 +65,8 @@ func isMirrored(created *unstructured.Unstructured) bool {
 	return container(created)["image"] == mirrored
 }
 
-// What a policy makes of our objects is reported once, and neither undone nor tried
-// again until something changes.
+// What a policy makes of our objects is reported, as news once, and tried again only when
+// something changes or after some time.
 func TestADifferenceThatSurvivesAnApplyIsNotRetried(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -76,13 +77,13 @@ func TestADifferenceThatSurvivesAnApplyIsNotRetried(t *testing.T) {
 		t.Helper()
 		result := w.apply(when, action, object)[0]
 		w.requests.mustBe(t, when, "apply deployments/cache")
-		if !strings.Contains(result.Survived, imagePath) || strings.Contains(result.Survived, "replicas") {
-			t.Errorf("%s: what survived is %q, want the image", when, result.Survived)
+		if !strings.Contains(result.Drift, imagePath) || strings.Contains(result.Drift, "replicas") {
+			t.Errorf("%s: what survived is %q, want the image", when, result.Drift)
 		}
 		quiet := func(when string) {
 			t.Helper()
-			if result := w.apply(when, apply.Skipped, object)[0]; result.Survived != "" {
-				t.Errorf("%s: it is reported again: %s", when, result.Survived)
+			if result := w.apply(when, apply.Skipped, object)[0]; !strings.Contains(result.Drift, imagePath) || result.NewDrift {
+				t.Errorf("%s: reported are %q, as news: %v", when, result.Drift, result.NewDrift)
 			}
 			w.requests.mustBe(t, when)
 		}
@@ -116,11 +117,14 @@ func TestADifferenceThatSurvivesAnApplyIsNotRetried(t *testing.T) {
 	w.settle(object)
 	mustSurvive("when somebody sets the image, which the policy changes back", apply.Configured)
 
+	w.clock.advance(time.Minute)
+	mustSurvive("after a minute", apply.Configured)
+
 	w.restart()
 	mustSurvive("after a restart", apply.Configured)
 }
 
-// When the policy goes, the next change is applied in full.
+// When the policy goes, what it changed is put back.
 func TestADifferenceEndsWithThePolicy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -131,9 +135,9 @@ func TestADifferenceEndsWithThePolicy(t *testing.T) {
 	w.apply("while nothing changes", apply.Skipped, object)
 	w.requests.mustBe(t, "while nothing changes")
 
-	set(t, object, int64(5), "spec", "replicas")
-	if result := w.apply("when it does", apply.Configured, object)[0]; result.Survived != "" {
-		t.Errorf("it is said that the server changed %s", result.Survived)
+	w.clock.advance(time.Minute)
+	if result := w.apply("after a minute", apply.Configured, object)[0]; result.Drift != "" {
+		t.Errorf("it is said that the server changed %s", result.Drift)
 	}
 	if got, want := container(w.live(object))["image"], container(object)["image"]; got != want {
 		t.Errorf("the image is %v, want %v", got, want)
@@ -163,12 +167,12 @@ func TestEveryFieldThatAPolicyChangesIsReported(t *testing.T) {
 	container(object)["env"].([]any)[0].(map[string]any)["value"] = ""
 	result := w.apply("at first", apply.Created, object)[0]
 	for _, want := range []string{imagePath, "readinessProbe", ".args", ".command", ".labelSelector", ".stdin", "shareProcessNamespace", ".value"} {
-		if !strings.Contains(result.Survived, want) {
-			t.Errorf("%s is not reported: %s", want, result.Survived)
+		if !strings.Contains(result.Drift, want) {
+			t.Errorf("%s is not reported: %s", want, result.Drift)
 		}
 	}
-	if strings.Contains(result.Survived, "annotations") {
-		t.Errorf("what we do not render is reported: %s", result.Survived)
+	if strings.Contains(result.Drift, "annotations") {
+		t.Errorf("what we do not render is reported: %s", result.Drift)
 	}
 	w.requests.take()
 	w.settle(object)
@@ -186,8 +190,8 @@ func TestWhatAPolicyAddsIsLeftAlone(t *testing.T) {
 		return len(pod(created)["containers"].([]any)) == 2
 	})
 	object := w.deployment()
-	if result := w.apply("at first", apply.Created, object)[0]; result.Survived != "" {
-		t.Errorf("it is said that the server changed %s", result.Survived)
+	if result := w.apply("at first", apply.Created, object)[0]; result.Drift != "" {
+		t.Errorf("it is said that the server changed %s", result.Drift)
 	}
 	if n := len(pod(w.live(object))["containers"].([]any)); n != 2 {
 		t.Fatalf("there are %d containers: the policy does not work", n)

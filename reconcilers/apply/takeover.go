@@ -35,7 +35,7 @@ func (a *Applier) takeOver(ctx context.Context, owner *Owner, rendered *unstruct
 	if err := a.migrate(ctx, live, owner); err != nil {
 		return failed(rendered, fmt.Errorf("taking over %s: %w", describe(rendered), err))
 	}
-	return a.update(ctx, rendered, live)
+	return a.update(ctx, owner, rendered, live)
 }
 
 // migrate hands the fields of the manager that made live for owner, by Update, over

@@ -96,8 +96,8 @@ func TestTheTutorialsDeploymentIsTakenOver(t *testing.T) {
 			object := w.deployment()
 			result := w.apply("at first", apply.Configured, object)[0]
 			w.requests.mustBe(t, "at first", test.want...)
-			if result.Survived != "" {
-				t.Errorf("it is said that the server changed %s", result.Survived)
+			if result.Drift != "" {
+				t.Errorf("it is said that the server changed %s", result.Drift)
 			}
 			live := w.live(object)
 			if live.GetUID() != before.GetUID() {

@@ -5,15 +5,14 @@ package apply
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// lacking collects the paths of fields at which live does not have what want has.
+// different reports the paths of fields at which live does not have what want has.
 // The field set says how lists are to be read: one whose items are members of the
 // set by key or by value is matched item by item, any other is a value of its own.
-func lacking(fields *fieldpath.Set, want, live any, path fieldpath.Path, report func(path fieldpath.Path, live any)) {
+func different(fields *fieldpath.Set, want, live any, path fieldpath.Path, report func(path fieldpath.Path)) {
 	wants, lives := parent{value: want}, parent{value: live}
 	fields.Members.Iterate(func(element fieldpath.PathElement) {
 		if _, hasFields := fields.Children.Get(element); hasFields {
@@ -23,15 +22,15 @@ func lacking(fields *fieldpath.Set, want, live any, path fieldpath.Path, report 
 		held, isHeld := lives.child(element)
 		// What is written as nothing at all, such as false in a field that is left out
 		// when it is, must be nothing in live too.
-		if isWanted != isHeld || !includes(held, wanted) {
-			report(append(path, element), held)
+		if isWanted != isHeld || !equal(held, wanted) {
+			report(append(path, element))
 		}
 	})
 	fields.Children.Iterate(func(element fieldpath.PathElement) {
 		below, _ := fields.Children.Get(element)
 		wanted, _ := wants.child(element)
 		held, _ := lives.child(element)
-		lacking(below, wanted, held, append(path, element), report)
+		different(below, wanted, held, append(path, element), report)
 	})
 }
 
@@ -103,11 +102,16 @@ func positionsBy(field string, list []any) map[any][]int {
 	return positions
 }
 
-// scalar returns v where it is of a type that keys of lists have, and nil otherwise.
+// scalar returns v where it is of a type that keys of lists have, and nil otherwise. A number
+// may be of another type where it was read from managedFields.
 func scalar(v any) any {
-	switch v.(type) {
+	switch v := v.(type) {
 	case string, int64, bool:
 		return v
+	case int:
+		return int64(v)
+	case float64:
+		return int64(v)
 	default:
 		return nil
 	}
@@ -141,26 +145,8 @@ func hasKey(item any, key value.FieldList) bool {
 	return true
 }
 
-// includes tells whether live has everything that want has. They differ in more than
-// that where a list or map is written as a whole (an atomic one) and the server put
-// its defaults in: protocol into the ports of a NetworkPolicy, apiVersion into a
-// fieldRef. Anybody else who adds to such a field takes it from us, in managedFields.
-func includes(live, want any) bool {
-	switch want := want.(type) {
-	case map[string]any:
-		live, ok := live.(map[string]any)
-		for key, item := range want {
-			ok = ok && includes(live[key], item)
-		}
-		return ok
-	case []any:
-		live, ok := live.([]any)
-		ok = ok && len(live) == len(want)
-		for i := 0; ok && i < len(want); i++ {
-			ok = includes(live[i], want[i])
-		}
-		return ok
-	default:
-		return equality.Semantic.DeepEqual(live, want)
-	}
+// equal reports whether two values are the same, also where one of them is a number of
+// another type.
+func equal(a, b any) bool {
+	return value.Equals(value.NewValueInterface(a), value.NewValueInterface(b))
 }

@@ -5,6 +5,7 @@ package apply_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +34,25 @@ type world struct {
 	requests  *requests
 	applier   *apply.Applier
 	recent    *apply.Recent
+	clock     clock
+}
+
+// clock is a clock that stands still unless a test advances it.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(by)
 }
 
 // newWorld makes a world of t's own. The Memcached is called cache and has size 3.
@@ -68,7 +88,7 @@ func (w *world) restart() {
 	must(w.t, err)
 	w.recent = apply.NewRecent(env.scheme)
 	w.forgetWhatIsDeleted(w.recent)
-	w.applier = apply.New(cached, live, env.types, w.recent)
+	w.applier = apply.New(cached, live, env.types, w.recent, apply.Options{Now: w.clock.Now})
 }
 
 // forgetWhatIsDeleted does what the reconciler's watches do.

@@ -20,8 +20,8 @@ import (
 	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
-// mainContainer is the tutorial's name of the container that runs memcached.
-const mainContainer = "memcached"
+// MainContainer is the tutorial's name of the container that runs memcached.
+const MainContainer = "memcached"
 
 // Observation is everything that a status follows from.
 type Observation struct {
@@ -69,6 +69,21 @@ func (o Observation) LeftOutNote() string {
 	return sanitize.TextOf(strings.Join(notes, "; "), sanitize.MaxBytes/2)
 }
 
+// DriftNote says which objects the server changes when they are applied; it is empty when
+// there are none. The message of the verdict ends with it too.
+func (o Observation) DriftNote() string {
+	var changed []string
+	for _, result := range o.Results {
+		if result.Drift != "" {
+			changed = append(changed, fmt.Sprintf("%s %s (%s)", result.Object.GetKind(), result.Object.GetName(), strings.Join(strings.Fields(result.Drift), " ")))
+		}
+	}
+	if len(changed) == 0 {
+		return ""
+	}
+	return sanitize.TextOf("an admission policy or webhook changes "+strings.Join(changed, ", "), sanitize.MaxBytes/2)
+}
+
 // IsPaused tells whether mc asks to be left as it is.
 func IsPaused(mc *cachev1alpha1.Memcached) bool {
 	return ptr.Deref(mc.Spec.Paused, false)
@@ -92,7 +107,7 @@ func Compute(o Observation) cachev1alpha1.MemcachedStatus {
 		status.ReadyReplicas = new(d.Status.ReadyReplicas)
 		status.Selector = metav1.FormatLabelSelector(d.Spec.Selector)
 		for _, container := range d.Spec.Template.Spec.Containers {
-			if container.Name == mainContainer {
+			if container.Name == MainContainer {
 				status.Image = sanitize.Text(container.Image)
 			}
 		}

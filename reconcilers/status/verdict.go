@@ -37,13 +37,15 @@ type verdict struct {
 	message string
 }
 
-// judge returns the verdict, and what had to be left out behind it, which is never
-// truncated.
+// judge returns the verdict, and behind it what had to be left out and what the server
+// changes.
 func judge(o Observation) verdict {
 	v := firstVerdict(o)
-	if note := o.LeftOutNote(); note != "" {
-		note = "; " + note
-		v.message = sanitize.TextOf(v.message, sanitize.MaxBytes-len(note)) + note
+	for _, note := range []string{o.LeftOutNote(), o.DriftNote()} {
+		if note != "" {
+			note = "; " + note
+			v.message = sanitize.TextOf(v.message, max(0, sanitize.MaxBytes-len(note))) + note
+		}
 	}
 	return v
 }
