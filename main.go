@@ -23,6 +23,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -31,6 +32,7 @@ import (
 	"github.com/example/memcached-operator/reconcilers"
 	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/reconcilers/transport"
 	"github.com/example/memcached-operator/reconcilers/upgradeable"
 )
 
@@ -75,7 +77,11 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(ctx, cfg, renderer, o)
+	var mgr ctrl.Manager
+	err = retryStart(ctx, logger, func() error {
+		mgr, err = newManager(ctx, cfg, renderer, o)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -125,6 +131,20 @@ func connect(kubeconfig string) (*rest.Config, error) {
 	return cfg, nil
 }
 
+const (
+	// leaseDuration and renewDeadline are client-go's own: another replica leads 15 s after
+	// the last renewal, and the leader stops after 10 s.
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	// retryPeriod is how often the leader renews the lease, and the shortest time after which
+	// the others look at it; the longest is 2.2 times as long. A lease that was released is
+	// taken over within 2 s.
+	retryPeriod = 700 * time.Millisecond
+	// shutdownTimeout is how long reconciles may take to end before the lease is released; the
+	// pod is killed after 10 s (config/manager).
+	shutdownTimeout = 7 * time.Second
+)
+
 // newManager checks that the API server is fit for the templates and sets everything
 // up to start.
 func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer, o *options) (ctrl.Manager, error) {
@@ -135,6 +155,12 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	found, err := preflight.Check(ctx, cfg, scheme, renderer, o.watchNamespaces)
 	if err != nil {
 		return nil, err
+	}
+	cfg = rest.CopyConfig(cfg)
+	if o.leaderElect {
+		transport.Wrap(cfg, transport.NewLease(renewDeadline))
+	} else {
+		transport.Wrap(cfg, nil)
 	}
 	cacheOptions, err := reconcilers.CacheOptions(o.watchNamespaces)
 	if err != nil {
@@ -154,6 +180,11 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 		LeaderElectionID:              o.leaderElectionName,
 		LeaderElectionNamespace:       o.leaderElectionNS,
 		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 new(leaseDuration),
+		RenewDeadline:                 new(renewDeadline),
+		RetryPeriod:                   new(retryPeriod),
+		GracefulShutdownTimeout:       new(shutdownTimeout),
+		Controller:                    config.Controller{SkipNameValidation: new(true)}, // a start is tried again
 	})
 	if err != nil {
 		return nil, fmt.Errorf("setting up: %w", err)

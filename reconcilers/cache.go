@@ -125,9 +125,13 @@ func slimPod(object any) (any, error) {
 			},
 		},
 		Status: corev1.PodStatus{
+			Phase:                 pod.Status.Phase,
 			InitContainerStatuses: slimContainers(pod.Status.InitContainerStatuses),
 			ContainerStatuses:     slimContainers(pod.Status.ContainerStatuses),
 		},
+	}
+	if controller := metav1.GetControllerOf(pod); controller != nil {
+		slim.OwnerReferences = []metav1.OwnerReference{*controller}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status != corev1.ConditionTrue {

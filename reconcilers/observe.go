@@ -6,11 +6,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,11 +24,24 @@ import (
 // observation is what one reconcile knows, filled in step by step.
 type observation struct {
 	status.Observation
+	// absent is why optional kinds cannot be used; the empty value says that they can.
+	absent map[schema.GroupVersionKind]preflight.Absence
 	pruned []client.Object
 	// newlyStalled says that the status tells of a stop that it did not tell before.
 	newlyStalled bool
 	// overtaken says that the Memcached changed while its status was written.
 	overtaken bool
+}
+
+// usable returns the optional kinds that can be used.
+func (o *observation) usable() []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for kind, absence := range o.absent {
+		if absence == preflight.Present {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
 }
 
 // leaveOut notes that object was rendered and not applied.
@@ -55,7 +70,19 @@ func (r *Reconciler) observe(ctx context.Context, req ctrl.Request) (*observatio
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods: %w", err)
 	}
-	return &observation{Observation: status.Observation{Memcached: mc, Pods: pods.Items}}, nil
+	others := func(pod corev1.Pod) bool { return !isPodOf(mc, &pod) }
+	return &observation{
+		Observation: status.Observation{Memcached: mc, Pods: slices.DeleteFunc(pods.Items, others)},
+		absent:      r.optional.snapshot(),
+	}, nil
+}
+
+// isPodOf reports whether pod, whose labels name mc, was made by a workload of mc: by a
+// ReplicaSet of its Deployment, or by another kind that edited templates have. Labels alone
+// make no pod a memcached: anybody may set them.
+func isPodOf(mc *cachev1alpha1.Memcached, pod *corev1.Pod) bool {
+	controller := metav1.GetControllerOf(pod)
+	return controller != nil && (controller.Name == mc.Name || strings.HasPrefix(controller.Name, mc.Name+"-"))
 }
 
 // deployment is the Deployment that runs memcached, the one of the Memcached's own

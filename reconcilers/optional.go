@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -82,17 +83,13 @@ func (o *optional) absence(kind schema.GroupVersionKind) preflight.Absence {
 	return o.absent[kind]
 }
 
-// usable are the optional kinds that can be used now.
-func (o *optional) usable() []schema.GroupVersionKind {
+// snapshot returns why each of the optional kinds cannot be used now. A reconcile renders and
+// prunes by one snapshot: objects of a kind that becomes usable in between were not rendered,
+// and must not be pruned.
+func (o *optional) snapshot() map[schema.GroupVersionKind]preflight.Absence {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	var kinds []schema.GroupVersionKind
-	for _, kind := range o.kinds {
-		if o.absent[kind] == preflight.Present {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds
+	return maps.Clone(o.absent)
 }
 
 // set notes what is known of kind now, and tells whether that is news.
@@ -119,8 +116,16 @@ func (o *optional) isGone(ctx context.Context, kind schema.GroupVersionKind, err
 		return false
 	}
 	var unwatched *cache.ErrResourceNotCached
-	// A kind whose definition is being deleted still is served, less create.
-	if !apierrors.IsNotFound(err) && !apierrors.IsMethodNotSupported(err) && !meta.IsNoMatchError(err) && !errors.As(err, &unwatched) {
+	switch {
+	case apierrors.IsNotFound(err):
+		// It may as well be the namespace, or the object.
+		resources, err := o.server.Resources(ctx, kind.GroupVersion())
+		if _, served := resources[kind.Kind]; served || err != nil {
+			return false
+		}
+	case apierrors.IsMethodNotSupported(err), meta.IsNoMatchError(err), errors.As(err, &unwatched):
+		// A kind whose definition is being deleted still is served, less create.
+	default:
 		return false
 	}
 	o.set(ctx, kind, preflight.NotServed, "")

@@ -107,7 +107,7 @@ func (r *Reconciler) render(observed *observation) ([]*unstructured.Unstructured
 	defer func() { renderSeconds.Observe(time.Since(start).Seconds()) }()
 	rendered, err := r.renderer.Render(observed.Memcached)
 	return slices.DeleteFunc(rendered, func(object *unstructured.Unstructured) bool {
-		absence := r.optional.absence(object.GroupVersionKind())
+		absence := observed.absent[object.GroupVersionKind()]
 		if absence != preflight.Present {
 			observed.leaveOut(object, absence)
 		}
@@ -136,7 +136,7 @@ func (r *Reconciler) prune(ctx context.Context, observed *observation, owner *ap
 		return nil
 	}
 	var err error
-	observed.pruned, err = r.applier.Prune(ctx, owner, slices.Concat(r.kinds, r.optional.usable()), desired)
+	observed.pruned, err = r.applier.Prune(ctx, owner, slices.Concat(r.kinds, observed.usable()), desired)
 	if stale, ok := errors.AsType[*apply.StaleOwnerError](err); ok {
 		return stale
 	}

@@ -82,6 +82,7 @@ func (r *Reconciler) SetUp(ctx context.Context, mgr ctrl.Manager) error {
 		WatchesRawSource(source.Channel(r.optional.changed, handler.EnqueueRequestsFromMapFunc(r.everyMemcached))).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.concurrency,
+			ReconciliationTimeout:   reconcileTimeout,
 			// Caches and queue are filled before the lease is held, so that a new leader
 			// serves at once.
 			EnableWarmup: new(true),
@@ -112,6 +113,9 @@ func (r *Reconciler) SetUp(ctx context.Context, mgr ctrl.Manager) error {
 func (r *Reconciler) newQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return fairqueue.New(name, limiter, r.concurrency)
 }
+
+// reconcileTimeout bounds a reconcile: one of a slow API server ends, and is tried again.
+const reconcileTimeout = 2 * time.Minute
 
 // syncTimeout is how long a kind that is watched from some time on may take until its
 // objects are in the cache.
@@ -206,20 +210,38 @@ var podChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return before.UID != after.UID ||
 		before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
 		!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
+		!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) ||
 		!equality.Semantic.DeepEqual(before.Status, after.Status)
 }}
 
 // changedByOthers passes events of what recent does not know: what the cache shows is
 // remembered no longer, and a state that the operator wrote itself wakes nobody, since the
-// reconcile that wrote it has judged the server's answer.
+// reconcile that wrote it has judged the server's answer. Nor does a change of what the cache
+// does not keep.
 func changedByOthers(recent *apply.Recent) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return !recent.Confirm(e.Object) },
-		UpdateFunc: func(e event.UpdateEvent) bool { return !recent.Confirm(e.ObjectNew) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return !recent.Confirm(e.ObjectNew) && !isSameButForVersion(e.ObjectOld, e.ObjectNew)
+		},
 		// An object that was relabelled looks deleted.
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			recent.Forget(e.Object)
 			return true
 		},
 	}
+}
+
+// isSameButForVersion reports whether two versions of an object are the same in all that the
+// cache keeps. An object of one version, as a resync shows it, is not.
+func isSameButForVersion(before, after client.Object) bool {
+	if before.GetResourceVersion() == after.GetResourceVersion() {
+		return false
+	}
+	same, ok := before.DeepCopyObject().(client.Object)
+	if !ok {
+		return false
+	}
+	same.SetResourceVersion(after.GetResourceVersion())
+	return equality.Semantic.DeepEqual(same, after)
 }

@@ -116,16 +116,21 @@ func Compute(o Observation) cachev1alpha1.MemcachedStatus {
 	return status
 }
 
-// nodes are the names of the pods that are not being deleted, sorted.
+// nodes are the names of the pods that run or will, sorted: not of those that are being
+// deleted, nor of those that ended, such as evicted ones.
 func nodes(pods []corev1.Pod) []string {
 	var names []string
 	for _, pod := range pods {
-		if pod.DeletionTimestamp == nil {
+		if isActive(pod) {
 			names = append(names, pod.Name)
 		}
 	}
 	slices.Sort(names)
 	return names
+}
+
+func isActive(pod corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded
 }
 
 // conditions words the verdict. The times of those that stay as they are stay too.
@@ -165,8 +170,7 @@ func condition(kind string, holds bool, reason, message string) metav1.Condition
 // available says whether clients are served: what the Deployment's own condition
 // says, and that no pod serves anybody at size 0.
 func available(o Observation) metav1.Condition {
-	size := size(o.Memcached)
-	if size == 0 {
+	if size(o) == 0 {
 		return condition(cachev1alpha1.ConditionAvailable, false, cachev1alpha1.ReasonScaledToZero, "size is 0: no pod is wanted")
 	}
 	if o.Deployment != nil {
@@ -179,7 +183,11 @@ func available(o Observation) metav1.Condition {
 	return condition(cachev1alpha1.ConditionAvailable, false, cachev1alpha1.ReasonTooFewPodsReady, "too few pods are ready to serve")
 }
 
-// size is how many pods are asked for; 1 is the CRD's default.
-func size(mc *cachev1alpha1.Memcached) int32 {
-	return ptr.Deref(mc.Spec.Size, 1)
+// size is how many pods the Deployment is asked for, which templates and patches may change,
+// or without one the Memcached; 1 is the CRD's default.
+func size(o Observation) int32 {
+	if o.Deployment != nil {
+		return ptr.Deref(o.Deployment.Spec.Replicas, 1)
+	}
+	return ptr.Deref(o.Memcached.Spec.Size, 1)
 }

@@ -72,7 +72,7 @@ func firstVerdict(o Observation) verdict {
 	switch {
 	case o.Deployment == nil:
 		return verdict{ready, cachev1alpha1.ReasonReady, "every object is as the templates say"}
-	case size(o.Memcached) == 0:
+	case size(o) == 0:
 		return verdict{ready, cachev1alpha1.ReasonReady, "scaled to zero"}
 	default:
 		return verdict{ready, cachev1alpha1.ReasonReady, "all pods are up to date and ready"}
@@ -182,7 +182,7 @@ func podsNotRunning(o Observation) *verdict {
 	var found *verdict
 	first := ""
 	for _, pod := range o.Pods {
-		if pod.DeletionTimestamp != nil || (found != nil && pod.Name > first) {
+		if !isActive(pod) || (found != nil && pod.Name > first) {
 			continue
 		}
 		if reason, message := podProblem(pod); reason != "" {
@@ -208,7 +208,7 @@ func rollOutUnfinished(o Observation) *verdict {
 	if d == nil {
 		return nil
 	}
-	want := size(o.Memcached)
+	want := size(o)
 	if want == 0 {
 		// Nothing has to start: whether the Deployment's controller has looked yet
 		// makes no difference once no pod is left.
@@ -230,7 +230,7 @@ func rollOutUnfinished(o Observation) *verdict {
 
 func counts(o Observation) string {
 	s := o.Deployment.Status
-	return fmt.Sprintf("%d of %d pods are ready, %d up to date", s.ReadyReplicas, size(o.Memcached), s.UpdatedReplicas)
+	return fmt.Sprintf("%d of %d pods are up to date; %d of all %d are ready", s.UpdatedReplicas, size(o), s.ReadyReplicas, s.Replicas)
 }
 
 func timedOut(o Observation) bool {

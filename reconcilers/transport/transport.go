@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// requestTimeout is how long a request may take, except for a watch, which has no end. The
+	// API server's own limit is a minute (--request-timeout).
+	requestTimeout = 30 * time.Second
+	// retryDial is how soon a read is sent again that could not reach the API server. Informers
+	// wait up to a minute between attempts of their own.
+	retryDial = time.Second
+)
+
+// Wrap adds the package's transport to cfg. lease may be nil, which means that no lease is
+// needed to write.
+func Wrap(cfg *rest.Config, lease *Lease) {
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &transport{next, lease, retryDial} })
+}
+
+// transport is the wrapped transport.
+type transport struct {
+	next      http.RoundTripper
+	lease     *Lease
+	retryDial time.Duration
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if isRead(request) {
+		return t.read(request)
+	}
+	if t.lease != nil {
+		if t.lease.isFor(request) {
+			return t.lease.renew(request, t.send)
+		}
+		if !isReview(request) {
+			if err := t.lease.check(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return t.send(request)
+}
+
+// read sends a request without a body until the API server accepts a connection or the
+// request's context ends. Without it, informers back off for so long that a change takes up to
+// a minute to arrive once the API server is back.
+func (t *transport) read(request *http.Request) (*http.Response, error) {
+	for {
+		response, err := t.send(request)
+		if err == nil || !isDialError(err) {
+			return response, err
+		}
+		select {
+		case <-request.Context().Done():
+			return nil, err
+		case <-time.After(t.retryDial):
+		}
+	}
+}
+
+// send sends request with a time-out, unless it is a watch.
+func (t *transport) send(request *http.Request) (*http.Response, error) {
+	if request.URL.Query().Has("watch") {
+		return t.next.RoundTrip(request)
+	}
+	ctx, cancel := context.WithTimeout(request.Context(), requestTimeout)
+	response, err := t.next.RoundTrip(request.WithContext(ctx))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	response.Body = &body{response.Body, cancel}
+	return response, nil
+}
+
+// body ends the time-out of a request when its response has been read.
+type body struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}
+
+func isRead(request *http.Request) bool {
+	return request.Method == http.MethodGet && request.Body == nil
+}
+
+// isReview reports whether request asks for a permission, and writes nothing.
+func isReview(request *http.Request) bool {
+	return strings.HasPrefix(request.URL.Path, "/apis/authorization.k8s.io/") ||
+		strings.HasPrefix(request.URL.Path, "/apis/authentication.k8s.io/")
+}
+
+// isDialError reports whether err says that no connection could be made.
+func isDialError(err error) bool {
+	operation, ok := errors.AsType[*net.OpError](err)
+	return ok && operation.Op == "dial"
+}

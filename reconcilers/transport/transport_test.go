@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// server is the API server as the transport sees it.
+type server struct {
+	mu sync.Mutex
+	// failures are what the next requests fail with.
+	failures []error
+	status   int
+	sent     []string
+	deadline bool
+}
+
+func (s *server) RoundTrip(request *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sent = append(s.sent, request.Method+" "+request.URL.Path)
+	_, s.deadline = request.Context().Deadline()
+	if len(s.failures) > 0 {
+		err := s.failures[0]
+		s.failures = s.failures[1:]
+		return nil, err
+	}
+	return &http.Response{StatusCode: s.status, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+}
+
+// do sends a request through a transport to s.
+func (s *server) do(t *testing.T, lease *Lease, method, path string) error {
+	t.Helper()
+	var content io.Reader
+	if method != http.MethodGet {
+		content = strings.NewReader("{}")
+	}
+	request, err := http.NewRequestWithContext(t.Context(), method, "https://server"+path, content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := (&transport{s, lease, time.Millisecond}).RoundTrip(request)
+	if err == nil {
+		err = response.Body.Close()
+	}
+	return err
+}
+
+const (
+	leases = "/apis/coordination.k8s.io/v1/namespaces/operator/leases"
+	child  = "/apis/apps/v1/namespaces/a/deployments/b"
+)
+
+func TestTransport_WritesOnlyWithAFreshLease(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	for name, test := range map[string]struct {
+		renewed []int // the statuses of the answers to renewals at the start
+		after   time.Duration
+		method  string
+		path    string
+		allowed bool
+	}{
+		"a fresh lease":                      {[]int{200}, 9 * time.Second, http.MethodPatch, child, true},
+		"a lease that was made":              {[]int{201}, 9 * time.Second, http.MethodPatch, child, true},
+		"a lease of the deadline's age":      {[]int{200}, 10 * time.Second, http.MethodPatch, child, false},
+		"a lease that was never held":        {nil, 0, http.MethodDelete, child, false},
+		"a renewal that was rejected":        {[]int{409}, 0, http.MethodPost, child, false},
+		"a rejected renewal changes nothing": {[]int{200, 409}, 9 * time.Second, http.MethodPut, child, true},
+		"reads need no lease":                {nil, 0, http.MethodGet, child, true},
+		"the lease itself needs no lease":    {nil, 0, http.MethodPut, leases + "/x", true},
+		"a review of permissions needs none": {nil, 0, http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", true},
+		"a review of a token needs none":     {nil, 0, http.MethodPost, "/apis/authentication.k8s.io/v1/tokenreviews", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &server{status: http.StatusOK}
+			now := start
+			lease := NewLease(10 * time.Second)
+			lease.now = func() time.Time { return now }
+			for _, status := range test.renewed {
+				s.status = status
+				if err := s.do(t, lease, http.MethodPut, leases+"/x"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.sent, s.status = nil, http.StatusOK
+			now = now.Add(test.after)
+			err := s.do(t, lease, test.method, test.path)
+			_, stale := errors.AsType[*StaleLeaseError](err)
+			if stale == test.allowed || stale != (len(s.sent) == 0) || !stale && err != nil {
+				t.Errorf("error %v, sent %v, want it sent: %v", err, s.sent, test.allowed)
+			}
+		})
+	}
+}
+
+func TestLease_AgesWhileTheMachineIsSuspended(t *testing.T) {
+	t.Parallel()
+	then := time.Now()
+	// The date has gone on, the monotonic clock has not.
+	now := then.Round(0).Add(time.Minute)
+	if got := age(then, now); got != time.Minute {
+		t.Errorf("age %s, want a minute", got)
+	}
+	// The date was put back.
+	if got := age(then, then.Add(5*time.Second)); got != 5*time.Second {
+		t.Errorf("age %s, want 5 s", got)
+	}
+}
+
+func TestTransport_ReadsWaitForTheServer(t *testing.T) {
+	t.Parallel()
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	reset := &net.OpError{Op: "read", Err: syscall.ECONNRESET}
+	for name, test := range map[string]struct {
+		method   string
+		failures []error
+		attempts int
+		err      error
+	}{
+		"a read is sent until the server accepts connections": {http.MethodGet, []error{refused, refused}, 3, nil},
+		"a write fails at once":                               {http.MethodPatch, []error{refused}, 1, refused},
+		"a connection that breaks is not hidden":              {http.MethodGet, []error{reset}, 1, reset},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &server{status: http.StatusOK, failures: test.failures}
+			if err := s.do(t, nil, test.method, child); !errors.Is(err, test.err) {
+				t.Errorf("error %v, want %v", err, test.err)
+			}
+			if len(s.sent) != test.attempts {
+				t.Errorf("%d requests, want %d", len(s.sent), test.attempts)
+			}
+		})
+	}
+}
+
+func TestTransport_ReadEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://server"+child, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Body = nil
+	s := &server{failures: []error{refused, refused, refused}}
+	if _, err := (&transport{s, nil, time.Hour}).RoundTrip(request); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTransport_OnlyWatchesHaveNoTimeout(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]bool{
+		"/api/v1/pods":                     true,
+		"/api/v1/pods?limit=500":           true,
+		"/api/v1/pods?watch=true":          false,
+		"/api/v1/pods?watch=true&limit=50": false,
+	} {
+		s := &server{status: http.StatusOK}
+		if err := s.do(t, nil, http.MethodGet, path); err != nil || s.deadline != want {
+			t.Errorf("%s: has a time-out: %v (%v), want %v", path, s.deadline, err, want)
+		}
+	}
+}
