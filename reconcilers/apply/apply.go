@@ -92,6 +92,7 @@ type Applier struct {
 	// digests holds the digest of the desired fields by that of the rendered object.
 	digests  *lru.Cache
 	defaults *serverDefaults
+	reverts  *reverts
 }
 
 // Options are what an Applier may be told.
@@ -136,6 +137,7 @@ func New(c client.Client, live client.Reader, types managedfields.TypeConverter,
 		answers:  lru.New(maxAnswers),
 		digests:  lru.New(maxDigests),
 		defaults: newServerDefaults(),
+		reverts:  newReverts(options.Now),
 	}
 }
 
@@ -178,11 +180,16 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *unstructu
 		return nil, Result{Object: rendered, Action: Failed, Err: err, Live: cached}
 	case holds:
 		return nil, Result{Object: rendered, Action: Skipped, Live: cached, Unconfirmed: unconfirmed, Drift: drift}
-	case !isApplied(cached):
-		return func() Result { return a.takeOver(ctx, owner, rendered) }, Result{}
-	default:
-		return func() Result { return a.update(ctx, owner, rendered, cached) }, Result{}
 	}
+	want, _ := a.digest(rendered)
+	if wait, count := a.reverts.wait(cached.GetUID(), want); wait > 0 {
+		err := &ContentionError{Kind: rendered.GetKind(), Name: rendered.GetName(), Reverts: count, Wait: wait}
+		return nil, Result{Object: rendered, Action: Failed, Err: err, Live: cached}
+	}
+	if !isApplied(cached) {
+		return func() Result { return a.takeOver(ctx, owner, rendered) }, Result{}
+	}
+	return func() Result { return a.update(ctx, owner, rendered, cached) }, Result{}
 }
 
 // holds reports whether an apply of rendered would not change live, as far as is known. drift
@@ -293,6 +300,7 @@ func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *uns
 	if err != nil {
 		return Result{Object: rendered, Action: Failed, Err: err, Overtaken: overtaken}
 	}
+	a.reverts.wrote(live.GetUID(), wanted.digest)
 	result := Result{Object: rendered, Action: Configured, Live: reduced, Overtaken: overtaken}
 	result.Drift, result.NewDrift, err = a.learn(templateOf(rendered, owner.GetName()), wanted, live)
 	if err != nil {
