@@ -121,7 +121,9 @@ func openQuestions(ctx context.Context, reviews authorizationclient.Authorizatio
 
 // grants reports whether one of rules allows verb for n.
 func grants(rules []authorizationv1.ResourceRule, n need, verb string) bool {
-	has := func(list []string, item string) bool { return slices.Contains(list, item) || slices.Contains(list, "*") }
+	has := func(list []string, item string) bool {
+		return slices.Contains(list, item) || slices.Contains(list, "*")
+	}
 	return slices.ContainsFunc(rules, func(rule authorizationv1.ResourceRule) bool {
 		return len(rule.ResourceNames) == 0 && has(rule.Verbs, verb) && has(rule.APIGroups, n.group) && has(rule.Resources, n.name())
 	})
@@ -171,4 +173,3 @@ func explain(rules []rbacv1.PolicyRule, namespace string) string {
 	text, _ := yaml.Marshal(rules)
 	return fmt.Sprintf("permission is missing; add these rules to %s (`make manifests` writes them for templates in the source tree):\n%s", where, text)
 }
-
