@@ -133,7 +133,7 @@ func TestPatches_KeepTheirValues(t *testing.T) {
 		"a large number, replaced":    {"[{op: replace, path: /spec/template/spec/securityContext/runAsUser, value: 1000650000}]", user, int64(1000650000)},
 		"the largest number":          {"spec: {template: {spec: {securityContext: {runAsUser: 9223372036854775807}}}}", user, int64(9223372036854775807)},
 		"zero":                        {"[{op: replace, path: /spec/minReadySeconds, value: 0}]", []any{"spec", "minReadySeconds"}, int64(0)},
-		"false":                       {"[{op: add, path: /spec/revisionHistoryLimit, value: false}]", []any{"spec", "paused"}, false},
+		"false":                       {"[{op: add, path: /spec/paused, value: false}]", []any{"spec", "paused"}, false},
 		"an empty text":               {`[{op: add, path: /metadata/annotations, value: {a: ""}}]`, []any{"metadata", "annotations", "a"}, ""},
 		"a text that looks otherwise": {`metadata: {annotations: {a: "1e3", b: "true"}}`, []any{"metadata", "annotations", "a"}, "1e3"},
 		"a null takes away":           {"spec: {template: {spec: {securityContext: {runAsUser: null}}}}", user, nil},
