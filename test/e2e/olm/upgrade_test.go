@@ -109,7 +109,7 @@ func TestAnUpgradeWaitsForARollOut(t *testing.T) {
 	i.saysUpgradeable(t, "True")
 	f := fill(t, namespace, "kept", 1)
 
-	suite.MergePatch(t, f.mc, `{"spec":{"resources":{"requests":{"memory":"1Ei"}}}}`)
+	suite.MergePatch(t, f.mc, `{"spec":{"resources":{"requests":{"cpu":"900"}}}}`)
 	i.saysUpgradeable(t, "False", "RollingOut", namespace+"/kept")
 	patch(t, sources, namespace, i.source, `{"spec":{"image":"`+suite.newCatalog+`"}}`)
 	i.isHeldBack(t, "the operator is not upgradeable: rolling out: "+namespace+"/kept")
