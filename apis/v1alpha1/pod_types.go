@@ -55,10 +55,10 @@ type PreStop struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.maxUnavailable) && !(string(self.maxUnavailable) in ['0', '0%']) || !has(self.maxSurge) || !(string(self.maxSurge) in ['0', '0%'])",message="maxSurge 0 needs a maxUnavailable of at least 1: no pod could be replaced otherwise"
 type Rollout struct {
-	// maxUnavailable is how many pods may be missing during a roll-out, as a number,
-	// 0 to 1000, or a percentage of size, 0% to 100%, rounded down. Set 1 and maxSurge 0
-	// where no node has room for a further pod, or a required anti-affinity forbids it.
-	// Defaults to 0.
+	// maxUnavailable is how many pods may be missing during a roll-out, as a
+	// number, 0 to 1000, or a percentage of size, 0% to 100%, rounded down. Set it
+	// to 1, and maxSurge to 0, where no node has room for a further pod, or a
+	// required anti-affinity forbids one. Defaults to 0.
 	//
 	// +optional
 	// +kubebuilder:validation:Schemaless
@@ -68,8 +68,9 @@ type Rollout struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum unavailable",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// maxSurge is how many pods may be there beyond size during a roll-out, as a number,
-	// 0 to 1000, or a percentage of size, 0% to 100%, rounded up. Defaults to 1.
+	// maxSurge is how many pods there may be beyond size during a roll-out, as a
+	// number, 0 to 1000, or a percentage of size, 0% to 100%, rounded up. Defaults
+	// to 1.
 	//
 	// +optional
 	// +kubebuilder:validation:Schemaless

@@ -239,9 +239,9 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Minimum ready time",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 
-	// rollout is how many pods a roll-out replaces at a time. By default a new pod is
-	// started first, and an old one goes once the new one has been ready for
-	// minReadySeconds: one pod at a time, and never fewer than size.
+	// rollout is how many pods a roll-out replaces at a time. Defaults to one: a
+	// new pod is started first, and an old one goes once the new one has been
+	// ready for minReadySeconds.
 	//
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Roll-out",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}

@@ -89,6 +89,9 @@ var features = map[string]feature{
 		on:   "containerPort: 21211", changed: "containerPort: 21212", writes: deployment + " " + clusterIP + " " + service,
 	},
 	"podDisruptionBudget.maxUnavailable": {on: "podDisruptionBudget: {maxUnavailable: 2}", changed: "podDisruptionBudget: {maxUnavailable: 25%}", writes: budget},
+	"rollout.maxSurge":                   {on: "rollout: {maxSurge: 2}", changed: "rollout: {maxSurge: 25%}", writes: deployment},
+	"rollout.maxUnavailable":             {on: "rollout: {maxUnavailable: 1}", changed: "rollout: {maxUnavailable: 25%}", writes: deployment},
+	"rollout":                            {on: "rollout: {maxUnavailable: 1, maxSurge: 0}", writes: deployment},
 	"podDisruptionBudget.omit":           {on: "podDisruptionBudget: {omit: true}", writes: budget},
 	"networkPolicy": {
 		on:      "networkPolicy: {from: [{podSelector: {matchLabels: {team: web}}}]}",
