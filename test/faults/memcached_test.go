@@ -32,8 +32,8 @@ func specOf(edit int) cachev1alpha1.MemcachedSpec {
 	spec := cachev1alpha1.MemcachedSpec{
 		Size:                new(int32(1 + edit%2)),
 		MinReadySeconds:     new(int32(0)),
-		PodMetadata:         &cachev1alpha1.PodMetadata{Annotations: cachev1alpha1.Annotations{editAnnotation: strconv.Itoa(edit)}},
-		Service:             &cachev1alpha1.Service{Annotations: cachev1alpha1.Annotations{editAnnotation: strconv.Itoa(edit)}},
+		PodMetadata:         &cachev1alpha1.PodMetadata{Annotations: cachev1alpha1.Annotations{editAnnotation: cachev1alpha1.AnnotationValue(strconv.Itoa(edit))}},
+		Service:             &cachev1alpha1.Service{Annotations: cachev1alpha1.Annotations{editAnnotation: cachev1alpha1.AnnotationValue(strconv.Itoa(edit))}},
 		PodDisruptionBudget: &cachev1alpha1.PodDisruptionBudget{MaxUnavailable: new(intstr.FromInt32(int32(1 + edit%3)))},
 		NetworkPolicy:       &cachev1alpha1.NetworkPolicy{From: []cachev1alpha1.NetworkPolicyPeer{}},
 	}
