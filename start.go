@@ -50,7 +50,7 @@ func isTransient(err error) bool {
 	if err == nil {
 		return false
 	}
-	if status, ok := errors.AsType[apierrors.APIStatus](err); ok {
+	if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
 		code := status.Status().Code
 		return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError
 	}
