@@ -24,7 +24,7 @@ import (
 type state map[string]string
 
 var (
-	memcachedKind = cachev1alpha1.GroupVersion.WithKind("Memcached")
+	memcachedKind = cachev1alpha1.MemcachedKind
 	replicaSet    = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
 	pod           = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	// childKinds are the kinds that the operator writes for the Memcacheds of this suite.
