@@ -28,13 +28,31 @@ type pair struct {
 	leader, standby *operator
 }
 
-func startPair(t *testing.T) *pair {
+// electing are the arguments of operators that elect a leader.
+var electing = []string{"--leader-elect", "--leader-elect-namespace=" + controlplane.OperatorNamespace}
+
+func startPair(t *testing.T, namespaces []string) *pair {
 	t.Helper()
-	args := []string{"--leader-elect", "--leader-elect-namespace=" + controlplane.OperatorNamespace}
-	p := &pair{leader: startOperator(t, args...)}
+	p := &pair{leader: startIn(t, namespaces, electing...)}
 	leads(t, p.leader, time.Time{}, settleTimeout)
-	p.standby = startOperator(t, args...)
+	p.standby = startIn(t, namespaces, electing...)
 	return p
+}
+
+// TestLeader_KeepsToItsLease has all tests of leaders, since they share the lease.
+func TestLeader_KeepsToItsLease(t *testing.T) {
+	overlap(t)
+	t.Run("corrupt lease", corruptLeases)
+	namespaces := newNamespaces(t, 5)
+	p := startPair(t, namespaces)
+	var caches []*cachev1alpha1.Memcached
+	for _, namespace := range namespaces {
+		mc := newMemcached(t, namespace, specOf(1))
+		settled(t, mc)
+		caches = append(caches, mc)
+	}
+	t.Run("SIGSTOP", func(t *testing.T) { stopLeaders(t, p, caches) })
+	t.Run("SIGTERM", func(t *testing.T) { terminateLeaders(t, p, caches) })
 }
 
 // leads waits until o has written the lease after that moment, limit at most, and returns when
@@ -62,10 +80,9 @@ func (p *pair) swap(t *testing.T) {
 	p.standby.process.Ready(t)
 }
 
-func TestLeader_WritesNothingAfterSIGCONT(t *testing.T) {
+// stopLeaders stops the leader again and again.
+func stopLeaders(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached) {
 	figure := measure(t, "R7 leader stopped for 20 s: no write without the lease")
-	p := startPair(t)
-	caches := leaderCaches(t)
 	rounds, writes := form(10, 1), 0
 	for round := range rounds {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
@@ -76,18 +93,6 @@ func TestLeader_WritesNothingAfterSIGCONT(t *testing.T) {
 			return
 		}
 	}
-}
-
-// leaderCaches returns settled Memcacheds.
-func leaderCaches(t *testing.T) []*cachev1alpha1.Memcached {
-	t.Helper()
-	var caches []*cachev1alpha1.Memcached
-	for range 5 {
-		mc := newMemcached(t, newNamespace(t), specOf(1))
-		settled(t, mc)
-		caches = append(caches, mc)
-	}
-	return caches
 }
 
 // stopLeader stops the leader while Memcacheds are edited, lets it go on, and returns how much
@@ -120,15 +125,14 @@ func stopLeader(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached, edits 
 	return len(after)
 }
 
-func TestLeader_HandsOverOnSIGTERM(t *testing.T) {
+// terminateLeaders terminates the leader again and again.
+func terminateLeaders(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached) {
 	figure := measure(t, "R7 hand-over on SIGTERM within 2 s")
-	p := startPair(t)
-	caches := leaderCaches(t)
 	var longest, write time.Duration
 	rounds := form(10, 1)
 	for round := range rounds {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
-			led, wrote := handOver(t, p, caches, round+2)
+			led, wrote := handOver(t, p, caches, 100+round)
 			longest, write = max(longest, led), max(write, wrote)
 		})
 		figure.set("%d hand-overs, at most %.2f s to the lease, %.2f s to the first write", round+1, longest.Seconds(), write.Seconds())

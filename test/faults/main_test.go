@@ -100,6 +100,15 @@ func last(t *testing.T, duration time.Duration) {
 	}
 }
 
+// overlap lets t run beside the others that call it, in the short form: they wait more than
+// they work. Their operators must watch namespaces of their own.
+func overlap(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Parallel()
+	}
+}
+
 // form returns the value for the long form of the suite, or that for the short one.
 func form[T any](long, short T) T {
 	if testing.Short() {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -54,6 +55,16 @@ func peer(team string, allNamespaces bool) cachev1alpha1.NetworkPolicyPeer {
 	return p
 }
 
+// newNamespaces makes n namespaces.
+func newNamespaces(t *testing.T, n int) []string {
+	t.Helper()
+	var namespaces []string
+	for range n {
+		namespaces = append(namespaces, newNamespace(t))
+	}
+	return namespaces
+}
+
 func newNamespace(t *testing.T) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
@@ -93,15 +104,17 @@ func editTo(t *testing.T, mc *cachev1alpha1.Memcached, edits int) {
 	edit(t, mc, func(spec *cachev1alpha1.MemcachedSpec) { *spec = specOf(edits) })
 }
 
-// remove deletes mc and returns once the API server has answered.
-func remove(t *testing.T, mc *cachev1alpha1.Memcached) {
+// remove deletes mc, waits until it is gone, and returns when the API server answered.
+func remove(t *testing.T, mc *cachev1alpha1.Memcached) (answered time.Time) {
 	t.Helper()
 	fatal(t, suite.Client.Delete(t.Context(), mc))
+	answered = time.Now()
 	eventually(t, "the Memcached should be gone", func(ctx context.Context) (bool, error) {
 		now := &cachev1alpha1.Memcached{}
 		err := suite.Client.Get(ctx, client.ObjectKeyFromObject(mc), now)
 		return apierrors.IsNotFound(err) || err == nil && now.UID != mc.UID, client.IgnoreNotFound(err)
 	})
+	return answered
 }
 
 // isSettled reads mc and reports whether it is ready in its present generation.

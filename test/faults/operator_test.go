@@ -6,6 +6,7 @@ package faults
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +21,19 @@ type operator struct {
 	t       *testing.T
 	args    []string
 	process *testenv.Process
+	// fresh is where Memcacheds are made to compare others with; empty for an operator that
+	// watches all namespaces.
+	fresh string
+}
+
+// startIn starts an operator for namespaces, and one more for fresh Memcacheds, and waits until
+// it is ready.
+func startIn(t *testing.T, namespaces []string, args ...string) *operator {
+	t.Helper()
+	fresh := newNamespace(t)
+	o := startOperator(t, append([]string{"--watch-namespaces=" + strings.Join(append([]string{fresh}, namespaces...), ",")}, args...)...)
+	o.fresh = fresh
+	return o
 }
 
 // startOperator starts an operator for all namespaces and waits until it is ready.

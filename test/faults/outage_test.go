@@ -19,8 +19,10 @@ const (
 
 func TestOutage_ChangeArrivesAfterIt(t *testing.T) {
 	figure := measure(t, "API server away: no exit, few lines, a change arrives within 5 s of its return")
-	o := startOperator(t)
-	mc := newMemcached(t, newNamespace(t), specOf(1))
+	overlap(t)
+	namespace := newNamespace(t)
+	o := startIn(t, []string{namespace})
+	mc := newMemcached(t, namespace, specOf(1))
 	settled(t, mc)
 	away := form(time.Minute, 15*time.Second)
 	before := lines(o)
@@ -40,7 +42,7 @@ func TestOutage_ChangeArrivesAfterIt(t *testing.T) {
 		t.Errorf("the change arrived after %s, want %s", took, returnLimit)
 	}
 	fewLines(t, o, logged, away)
-	equalsFresh(t, mc)
+	equalsFresh(t, o, mc)
 }
 
 // lines returns the number of lines that o has logged.

@@ -167,28 +167,16 @@ func mark(out *strings.Builder, sign, a, b string) {
 	}
 }
 
-// becomes waits until namespace has the state want.
-func becomes(t *testing.T, namespace string, want state, exact bool) {
-	t.Helper()
-	difference := ""
-	t.Cleanup(func() {
-		if difference != "" {
-			t.Logf("%s differs from the undisturbed run:\n%s", namespace, difference)
-		}
-	})
-	eventually(t, "the state should be that of an undisturbed run", func(ctx context.Context) (bool, error) {
-		now, err := stateOf(ctx, namespace, exact)
-		difference = now.diff(want)
-		return err == nil && difference == "", err
-	})
-}
-
 // equalsFresh waits until the objects of mc are those of a Memcached that is new and has the
 // same spec.
-func equalsFresh(t *testing.T, mc *cachev1alpha1.Memcached) {
+func equalsFresh(t *testing.T, o *operator, mc *cachev1alpha1.Memcached) {
 	t.Helper()
 	settled(t, mc)
-	fresh := newMemcached(t, newNamespace(t), mc.Spec)
+	namespace := o.fresh
+	if namespace == "" {
+		namespace = newNamespace(t)
+	}
+	fresh := newMemcached(t, namespace, mc.Spec)
 	settled(t, fresh)
 	difference := ""
 	t.Cleanup(func() {
@@ -205,7 +193,8 @@ func equalsFresh(t *testing.T, mc *cachev1alpha1.Memcached) {
 		difference = now.diff(want)
 		return err == nil && difference == "", err
 	})
-	fatal(t, client.IgnoreNotFound(suite.Client.Delete(t.Context(), fresh)))
+	remove(t, fresh)
+	emptied(t, namespace)
 }
 
 // isEmpty reports whether namespace has no Memcached, no child and no pod.

@@ -55,7 +55,7 @@ func (p *Proxy) Fail(fault func(*Request) Fault) {
 // Storm returns a function for Fail that lets a share of the requests fail, by faults that
 // follow from seed and the order of the requests.
 func Storm(seed uint64, share float64) func(*Request) Fault {
-	random := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // the same faults each time
+	random := rand.New(rand.NewPCG(seed, seed))
 	return func(*Request) Fault {
 		if random.Float64() >= share {
 			return None
