@@ -141,7 +141,7 @@ faults: kube ## Run the fault suite: crashes, stale caches, failing requests, le
 
 .PHONY: faults-short
 faults-short: kube ## Run the short form of the fault suite, in minutes.
-	go test -tags faults -count 1 -timeout 10m -short $(FAULTSFLAGS) ./test/faults
+	go test -tags faults -count 1 -timeout 10m -parallel 8 -short $(FAULTSFLAGS) ./test/faults
 
 .PHONY: bench
 bench: kube ## Run the benchmarks, each beside its baseline; the output suits benchstat.
