@@ -175,8 +175,11 @@ func (l *life) recover(t *testing.T, phase string, want state) {
 			l.operator.restart()
 		}
 		now, err := stateOf(ctx, l.namespace, true)
+		if err != nil {
+			return false, err
+		}
 		difference = now.diff(want)
-		return err == nil && difference == "", err
+		return difference == "", nil
 	})
 	// The phase may have been done without the writes that come last.
 	eventually(t, "phase "+phase+" should end", func(ctx context.Context) (bool, error) {

@@ -190,8 +190,11 @@ func equalsFresh(t *testing.T, o *operator, mc *cachev1alpha1.Memcached) {
 			return false, err
 		}
 		now, err := stateOf(ctx, mc.Namespace, false)
+		if err != nil {
+			return false, err
+		}
 		difference = now.diff(want)
-		return err == nil && difference == "", err
+		return difference == "", nil
 	})
 	remove(t, fresh)
 	emptied(t, namespace)
