@@ -7,6 +7,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -64,7 +65,7 @@ func stateOf(ctx context.Context, namespace string, exact bool) (state, error) {
 			if err != nil {
 				return nil, err
 			}
-			s[name] = strings.ReplaceAll(string(text), namespace, "NAMESPACE")
+			s[name] = identifier.ReplaceAllString(strings.ReplaceAll(string(text), namespace, "NAMESPACE"), "UID")
 		}
 	}
 	pods, err := list(ctx, namespace, pod)
@@ -93,6 +94,9 @@ func normalise(object map[string]any, exact bool) {
 	}
 	prune(object, exact)
 }
+
+// identifier matches UIDs, which managedFields have in the keys of owner references.
+var identifier = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 // volatile are the fields that differ between two runs, wherever they are.
 var volatile = []string{
