@@ -46,6 +46,7 @@ FUZZTIME ?= 1m
 # there are cores.
 GOTESTFLAGS ?= -parallel 8 -timeout 20m
 BENCHCOUNT ?= 6
+FAULTSFLAGS ?=
 TEST_TOOLS := $(addprefix $(BIN)/,helm3 helm4 helm-unittest crdify)
 # What the pods of the templates run, for test/memcached.
 OPERANDS := $(addprefix $(BIN)/,memcached-root/usr/bin/memcached memcached_exporter)
@@ -133,6 +134,14 @@ e2e-flood: kube $(TEST_TOOLS) ## Flood the operator on real nodes with the Memca
 .PHONY: e2e-olm
 e2e-olm: kube kustomize $(addprefix $(BIN)/,helm3 operator-sdk scorecard-test crane opm olm catalog cpb grpc_health_probe) ## Let OLM install, upgrade, hold back and remove the operator, on a real node of its own (root).
 	hack/e2e-olm.sh $(E2EFLAGS)
+
+.PHONY: faults
+faults: kube ## Run the fault suite: crashes, stale caches, failing requests, leaders; most of an hour.
+	go test -tags faults -count 1 -timeout 120m $(FAULTSFLAGS) ./test/faults
+
+.PHONY: faults-short
+faults-short: kube ## Run the short form of the fault suite, in minutes.
+	go test -tags faults -count 1 -timeout 10m -parallel 8 -short $(FAULTSFLAGS) ./test/faults
 
 .PHONY: bench
 bench: kube ## Run the benchmarks, each beside its baseline; the output suits benchstat.

@@ -133,6 +133,9 @@ func Main(m *testing.M, plane **ControlPlane) int {
 	return code
 }
 
+// PID returns the process ID of the program that the control plane's programs are children of.
+func (c *ControlPlane) PID() int { return c.command.Process.Pid }
+
 // Stop stops everything and removes all files.
 func (c *ControlPlane) Stop() error {
 	closeErr := c.stdin.Close()

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -21,12 +20,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // world is a control plane to run the operator against.
@@ -61,7 +59,7 @@ func runTests(m *testing.M) (code int, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	suite.program = filepath.Join(dir, "memcached-operator")
 	built := make(chan error, 1)
-	go func() { built <- build(ctx, suite.program) }()
+	go func() { built <- testenv.Build(ctx, suite.program) }()
 	suite.ControlPlane, err = controlplane.Start("--without-controllers")
 	if err != nil {
 		return 1, errors.Join(err, <-built)
@@ -74,15 +72,6 @@ func runTests(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	return m.Run(), nil
-}
-
-func build(ctx context.Context, program string) error {
-	command := exec.CommandContext(ctx, "go", "build", "-ldflags=-X main.version=1.2.3", "-o", program, ".")
-	command.Dir = controlplane.Root()
-	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the operator: %w\n%s", err, output)
-	}
-	return nil
 }
 
 func fatal(t *testing.T, err error) {
@@ -141,22 +130,6 @@ func (w world) deployment(t *testing.T, namespace, name string) *appsv1.Deployme
 	}
 	fatal(t, err)
 	return deployment
-}
-
-// kubeconfig writes cfg to a file, for server where that is not empty.
-func kubeconfig(t *testing.T, cfg *rest.Config, server string) string {
-	t.Helper()
-	if server == "" {
-		server = cfg.Host
-	}
-	config := clientcmdapi.NewConfig()
-	config.Clusters["test"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: cfg.CAData}
-	config.AuthInfos["test"] = &clientcmdapi.AuthInfo{Token: cfg.BearerToken}
-	config.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
-	config.CurrentContext = "test"
-	name := filepath.Join(t.TempDir(), "kubeconfig")
-	fatal(t, clientcmd.WriteToFile(*config, name))
-	return name
 }
 
 func write(t *testing.T, name, content string) {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/example/memcached-operator/test/certificate"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // ourMetrics are those that dashboards and alerts rest on.
@@ -29,7 +31,7 @@ func TestServesPlainMetrics(t *testing.T) {
 	suite.settled(t, suite.newMemcached(t, namespace, "cache"))
 	var body string
 	eventually(t, "metrics should count the Memcached", func() bool {
-		_, body = get(t, http.DefaultClient, "http://"+address+"/metrics", "")
+		_, body = testenv.Get(t, http.DefaultClient, "http://"+address+"/metrics", "")
 		return strings.Contains(body, ourMetrics[1])
 	})
 	contains(t, body, ourMetrics...)
@@ -53,7 +55,7 @@ func TestGuardsMetrics(t *testing.T) {
 	p, _ := startReady(t, suite.newNamespace(t), "--metrics-bind-address="+address)
 	client, url := trusting(nil), "https://"+address+"/metrics"
 	eventually(t, "metrics should be served", func() bool {
-		status, _ := get(t, client, url, "")
+		status, _ := testenv.Get(t, client, url, "")
 		return status != 0
 	})
 	for sentence, test := range map[string]struct {
@@ -69,7 +71,7 @@ func TestGuardsMetrics(t *testing.T) {
 		"a token with a wrong end":    {reader.BearerToken + "x", http.StatusUnauthorized},
 		"a token of many bytes":       {strings.Repeat("x", 100_000), http.StatusUnauthorized},
 	} {
-		status, body := get(t, client, url, test.token)
+		status, body := testenv.Get(t, client, url, test.token)
 		if status != test.want {
 			t.Errorf("%s: the answer is %d, want %d: %s", sentence, status, test.want, body)
 		}
@@ -77,10 +79,10 @@ func TestGuardsMetrics(t *testing.T) {
 			t.Errorf("%s: the answer holds metrics: %t", sentence, got)
 		}
 	}
-	if errors := p.log.errors(); len(errors) > 0 {
+	if errors := p.Log.Errors(); len(errors) > 0 {
 		t.Errorf("requests that are turned away are logged as errors: %q", errors)
 	}
-	if status, _ := get(t, http.DefaultClient, "http://"+address+"/metrics", reader.BearerToken); status == http.StatusOK {
+	if status, _ := testenv.Get(t, http.DefaultClient, "http://"+address+"/metrics", reader.BearerToken); status == http.StatusOK {
 		t.Error("plain HTTP is served too")
 	}
 }
@@ -152,7 +154,7 @@ func TestMetricsAreGuardedByClientCertificates(t *testing.T) {
 	startReady(t, suite.newNamespace(t), "--metrics-bind-address="+address, "--metrics-cert-path="+dir, "--metrics-client-ca-file="+authority)
 	served := func(client *http.Client) func() bool {
 		return func() bool {
-			status, body := get(t, client, url, "")
+			status, body := testenv.Get(t, client, url, "")
 			return status == http.StatusOK && strings.Contains(body, "memcached_operator")
 		}
 	}
@@ -160,7 +162,7 @@ func TestMetricsAreGuardedByClientCertificates(t *testing.T) {
 	reader, subject := identity(t)
 	bind(t, subject, "", "memcached-operator-metrics-reader")
 	for sentence, client := range map[string]*http.Client{"no certificate": trusting(server.Roots()), "a stranger's certificate": showing(t, stranger, server)} {
-		if status, _ := get(t, client, url, reader.BearerToken); status != 0 {
+		if status, _ := testenv.Get(t, client, url, reader.BearerToken); status != 0 {
 			t.Errorf("%s, and a token: the answer is %d, want none", sentence, status)
 		}
 	}

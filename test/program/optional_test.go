@@ -20,6 +20,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // newWatched makes a Memcached that is watched by Prometheus.
@@ -50,7 +51,7 @@ func TestWithoutPrometheusTheRestIsMade(t *testing.T) {
 	if message := isReady(mc).Message; !strings.HasSuffix(message, want) {
 		t.Errorf("Ready says %q", message)
 	}
-	if errors := p.log.errors(); len(errors) > 0 {
+	if errors := p.Log.Errors(); len(errors) > 0 {
 		t.Errorf("errors are logged: %q", errors)
 	}
 }
@@ -99,7 +100,7 @@ func withPrometheus(t *testing.T, plane *controlplane.ControlPlane) {
 	w := world{plane}
 	namespace := w.newNamespace(t)
 	p := start(t, "--kubeconfig="+plane.Kubeconfig, "--watch-namespaces="+namespace, "--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=0", "--allow-privileged-fields")
-	p.ready(t)
+	p.Ready(t)
 	mc := w.newWatched(t, namespace, "cache")
 	// The schema may be published a moment after the kind: then the operator comes back.
 	for _, kind := range []string{"ServiceMonitor", "PrometheusRule"} {
@@ -132,7 +133,7 @@ func TestPrivilegedFieldsAreTakenWithTheFlagOnly(t *testing.T) {
 		t.Errorf("Ready is %v", c)
 	}
 	contains(t, isReady(mc).Message, "spec.serviceAccountName", "--allow-privileged-fields")
-	p.terminate(t)
+	p.Terminate(t)
 
 	startReady(t, namespace, "--allow-privileged-fields")
 	if name := suite.settled(t, mc).Spec.Template.Spec.ServiceAccountName; name != "cache" {
@@ -157,6 +158,6 @@ func TestRefusesToStartWhenItCannotTellOpenShift(t *testing.T) {
 		proxy.ServeHTTP(out, in)
 	}))
 	t.Cleanup(server.Close)
-	text := refuse(t, "--kubeconfig="+kubeconfig(t, &rest.Config{BearerToken: suite.operator.BearerToken}, server.URL), "--watch-namespaces="+suite.newNamespace(t))
+	text := refuse(t, "--kubeconfig="+testenv.Kubeconfig(t, &rest.Config{BearerToken: suite.operator.BearerToken}, server.URL), "--watch-namespaces="+suite.newNamespace(t))
 	contains(t, text, "asking the API server whether it is OpenShift's (group security.openshift.io)")
 }

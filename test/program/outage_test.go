@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // line is a connection to the API server that can be cut.
@@ -87,9 +89,9 @@ func TestAnOutageOfTheAPIServerIsSurvived(t *testing.T) {
 	t.Parallel()
 	namespace := suite.newNamespace(t)
 	l := newLine(t, suite.operator.Host)
-	p := start(t, "--kubeconfig="+kubeconfig(t, suite.operator, "https://"+l.address), "--watch-namespaces="+namespace,
+	p := start(t, "--kubeconfig="+testenv.Kubeconfig(t, suite.operator, "https://"+l.address), "--watch-namespaces="+namespace,
 		"--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=0")
-	p.ready(t)
+	p.Ready(t)
 	deployment := suite.settled(t, suite.newMemcached(t, namespace, "before"))
 
 	l.cut(true)
@@ -103,7 +105,7 @@ func TestAnOutageOfTheAPIServerIsSurvived(t *testing.T) {
 		again := suite.deployment(t, deployment.Namespace, deployment.Name)
 		return again != nil && again.UID != deployment.UID
 	})
-	if status := p.terminate(t); status != 0 {
+	if status := p.Terminate(t); status != 0 {
 		t.Errorf("the exit status is %d", status)
 	}
 }

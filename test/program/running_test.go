@@ -14,26 +14,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 func TestStartsServesAndEndsOnSIGTERM(t *testing.T) {
 	t.Parallel()
 	namespace := suite.newNamespace(t)
 	p, probes := startReady(t, namespace)
-	if status, body := get(t, http.DefaultClient, "http://"+probes+"/healthz", ""); status != http.StatusOK {
+	if status, body := testenv.Get(t, http.DefaultClient, "http://"+probes+"/healthz", ""); status != http.StatusOK {
 		t.Errorf("/healthz answers %d: %s", status, body)
 	}
 	suite.settled(t, suite.newMemcached(t, namespace, "cache"))
-	if status := p.terminate(t); status != 0 {
+	if status := p.Terminate(t); status != 0 {
 		t.Errorf("the exit status is %d", status)
 	}
-	if text := p.log.plain(); text != "" {
+	if text := p.Log.Plain(); text != "" {
 		t.Errorf("it ends with words:\n%s", text)
 	}
-	if errors := p.log.errors(); len(errors) > 0 {
+	if errors := p.Log.Errors(); len(errors) > 0 {
 		t.Errorf("errors are logged: %q", errors)
 	}
-	contains(t, p.log.String(), `"version":"1.2.3"`)
+	contains(t, p.Log.String(), `"version":"1.2.3"`)
 }
 
 func TestLeavesOtherNamespacesAlone(t *testing.T) {
@@ -55,7 +56,7 @@ func TestLeavesOtherNamespacesAlone(t *testing.T) {
 // metric sums the samples that begin with name, at an endpoint without a guard.
 func metric(t *testing.T, address, name string) float64 {
 	t.Helper()
-	_, body := get(t, http.DefaultClient, "http://"+address+"/metrics", "")
+	_, body := testenv.Get(t, http.DefaultClient, "http://"+address+"/metrics", "")
 	sum := 0.0
 	for line := range strings.Lines(body) {
 		if !strings.HasPrefix(line, name) {
@@ -74,14 +75,14 @@ func TestAQuietClusterLogsNothing(t *testing.T) {
 	p, _ := startReady(t, namespace, "--metrics-bind-address="+address, "--metrics-secure=false")
 	deployment := suite.settled(t, suite.newMemcached(t, namespace, "cache"))
 	const reconciles, written = `controller_runtime_reconcile_total{controller="memcached"`, `memcached_operator_objects_total{action="configured"`
-	before, wrote := p.log.String(), metric(t, address, written)
+	before, wrote := p.Log.String(), metric(t, address, written)
 	for i := range 5 {
 		was := metric(t, address, reconciles)
 		note := fmt.Sprintf(`{"metadata":{"annotations":{"example.com/note":"%d"}}}`, i)
 		fatal(t, suite.Client.Patch(t.Context(), deployment, client.RawPatch("application/merge-patch+json", []byte(note))))
 		eventually(t, "the change should be looked at", func() bool { return metric(t, address, reconciles) > was })
 	}
-	if after := p.log.String(); after != before {
+	if after := p.Log.String(); after != before {
 		t.Errorf("reconciles with nothing to do log\n%s", strings.TrimPrefix(after, before))
 	}
 	if now := metric(t, address, written); now != wrote {
@@ -111,14 +112,14 @@ func TestTheLeaseIsReleasedAndTheNextOneTakesIt(t *testing.T) {
 		t.Error("a second operator took the lease of the first")
 	}
 
-	if status := first.terminate(t); status != 0 {
+	if status := first.Terminate(t); status != 0 {
 		t.Errorf("the exit status is %d", status)
 	}
 	suite.settled(t, suite.newMemcached(t, namespace, "two"))
 	if now := holder(); now == "" || now == leader {
 		t.Errorf("after the first operator's end the lease is held by %q, before by %q", now, leader)
 	}
-	if status := second.terminate(t); status != 0 {
+	if status := second.Terminate(t); status != 0 {
 		t.Errorf("the exit status is %d", status)
 	}
 	if now := holder(); now != "" {

@@ -17,6 +17,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 func TestPrintsAndExits0(t *testing.T) {
@@ -26,11 +27,11 @@ func TestPrintsAndExits0(t *testing.T) {
 		"--help":    "  -manifests-dir string\n",
 	} {
 		p := start(t, flag)
-		if status := p.end(t); status != 0 {
+		if status := p.End(t); status != 0 {
 			t.Errorf("%s: the exit status is %d", flag, status)
 		}
-		contains(t, p.stdout.String(), want)
-		if text := p.log.String(); text != "" {
+		contains(t, p.Stdout.String(), want)
+		if text := p.Log.String(); text != "" {
 			t.Errorf("%s: standard error holds %q", flag, text)
 		}
 	}
@@ -47,7 +48,7 @@ func TestRefusesAnAddressInUse(t *testing.T) {
 	fatal(t, err)
 	defer listener.Close()
 	address := listener.Addr().String()
-	contains(t, refuse(t, "--kubeconfig="+kubeconfig(t, suite.operator, ""), "--health-probe-bind-address="+address), address, "address already in use")
+	contains(t, refuse(t, "--kubeconfig="+testenv.Kubeconfig(t, suite.operator, ""), "--health-probe-bind-address="+address), address, "address already in use")
 }
 
 func TestRefusesToStartWithoutAnAPIServer(t *testing.T) {
@@ -74,13 +75,13 @@ func TestRefusesToStartWithoutAnAPIServer(t *testing.T) {
 			[]string{"--kubeconfig=" + broken}, []string{"reading the kubeconfig: ", broken, "yaml"},
 		},
 		"nobody listens": {
-			[]string{"--kubeconfig=" + kubeconfig(t, suite.operator, closed)}, []string{"asking the API server", closed, "connection refused"},
+			[]string{"--kubeconfig=" + testenv.Kubeconfig(t, suite.operator, closed)}, []string{"asking the API server", closed, "connection refused"},
 		},
 		"an unknown token": {
-			[]string{"--kubeconfig=" + kubeconfig(t, stranger, "")}, []string{"asking the API server", "asked for the client to provide credentials"},
+			[]string{"--kubeconfig=" + testenv.Kubeconfig(t, stranger, "")}, []string{"asking the API server", "asked for the client to provide credentials"},
 		},
 		"an unknown authority": {
-			[]string{"--kubeconfig=" + kubeconfig(t, distrustful, "")}, []string{"asking the API server", "certificate signed by unknown authority"},
+			[]string{"--kubeconfig=" + testenv.Kubeconfig(t, distrustful, "")}, []string{"asking the API server", "certificate signed by unknown authority"},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -99,7 +100,7 @@ func TestInAControlPlaneOfItsOwn(t *testing.T) {
 		w := world{plane}
 		one, two := w.newMemcached(t, w.newNamespace(t), "one"), w.newMemcached(t, w.newNamespace(t), "two")
 		p := start(t, "--kubeconfig="+plane.Kubeconfig, "--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=0")
-		p.ready(t)
+		p.Ready(t)
 		w.settled(t, one)
 		w.settled(t, two)
 	})

@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const (
@@ -66,7 +68,7 @@ func TestRefusesTemplates(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			dir := site(t, map[string]string{"x.yaml": test.template})
-			contains(t, refuse(t, "--kubeconfig="+kubeconfig(t, suite.operator, ""), "--manifests-dir="+dir), test.want...)
+			contains(t, refuse(t, "--kubeconfig="+testenv.Kubeconfig(t, suite.operator, ""), "--manifests-dir="+dir), test.want...)
 		})
 	}
 }
@@ -121,7 +123,7 @@ func TestTheRulesThatARefusalNamesAreEnough(t *testing.T) {
 	bind(t, subject, "", managerRole)
 	bind(t, subject, "", templatesRole)
 	args := []string{
-		"--kubeconfig=" + kubeconfig(t, cfg, ""), "--watch-namespaces=" + subject.Namespace, "--manifests-dir=" + site(t, map[string]string{
+		"--kubeconfig=" + testenv.Kubeconfig(t, cfg, ""), "--watch-namespaces=" + subject.Namespace, "--manifests-dir=" + site(t, map[string]string{
 			"configmap.yaml": configMap,
 			"limits.yaml":    "apiVersion: v1\nkind: LimitRange\nmetadata: {name: x}\nspec: {limits: [{type: Pod, max: {cpu: 1}}]}\n",
 		}),
@@ -137,7 +139,7 @@ func TestTheRulesThatARefusalNamesAreEnough(t *testing.T) {
 	removeAfter(t, role)
 	bind(t, subject, "", role.Name)
 	p := start(t, append(args, "--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=0")...)
-	p.ready(t)
+	p.Ready(t)
 }
 
 func TestRolesInItsNamespacesAreEnough(t *testing.T) {
@@ -147,7 +149,7 @@ func TestRolesInItsNamespacesAreEnough(t *testing.T) {
 	for _, role := range []string{managerRole, templatesRole} {
 		bind(t, subject, subject.Namespace, role)
 	}
-	file := kubeconfig(t, cfg, "")
+	file := testenv.Kubeconfig(t, cfg, "")
 
 	text := refuseInLines(t, "--kubeconfig="+file)
 	contains(t, text, "add these rules to the operator's ClusterRole (")
@@ -161,9 +163,9 @@ func TestRolesInItsNamespacesAreEnough(t *testing.T) {
 	}
 
 	p := start(t, "--kubeconfig="+file, "--watch-namespaces="+subject.Namespace, "--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=0")
-	p.ready(t)
+	p.Ready(t)
 	suite.settled(t, suite.newMemcached(t, subject.Namespace, "cache"))
-	if errors := p.log.errors(); len(errors) > 0 {
+	if errors := p.Log.Errors(); len(errors) > 0 {
 		t.Errorf("errors are logged: %q", errors)
 	}
 }

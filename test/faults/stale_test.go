@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build faults
+
+package faults
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/faults/proxy"
+)
+
+// watched are the resources that the operator watches for the Memcacheds of this suite.
+var watched = []string{"memcacheds", "deployments", "services", "poddisruptionbudgets", "networkpolicies", "pods"}
+
+// calmFor is how long the operator has to have written nothing before a scenario goes on.
+const calmFor = time.Second
+
+func TestStale_FrozenWatch(t *testing.T) {
+	figure := measure(t, "R2 frozen watch: no child of a dead Memcached, no older generation, no wrong delete")
+	o := startOperator(t)
+	scenarios := 0
+	for _, resource := range watched {
+		for name, scenario := range map[string]func(*testing.T, *operator, string){
+			"edit": frozenEdit, "delete": frozenDelete, "re-create": frozenRecreate,
+		} {
+			if testing.Short() && resource != "memcacheds" && resource+"/"+name != "deployments/re-create" {
+				continue
+			}
+			t.Run(resource+"/"+name, func(t *testing.T) {
+				t.Cleanup(o.Thaw)
+				scenario(t, o, resource)
+			})
+			scenarios++
+		}
+	}
+	figure.set("%d scenarios", scenarios)
+}
+
+// frozenEdit edits a Memcached while a watch is frozen, and has the operator look at it.
+func frozenEdit(t *testing.T, o *operator, resource string) {
+	namespace := newNamespace(t)
+	h := record(t, namespace)
+	mc := newMemcached(t, namespace, specOf(1))
+	settled(t, mc)
+	o.Freeze(resource)
+	editTo(t, mc, 2)
+	if resource == "memcacheds" {
+		heldBack(t, o, resource)
+		// The deletion wakes the operator, whose Memcached is old.
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: mc.Name}}
+		fatal(t, suite.Client.Delete(t.Context(), service))
+	} else {
+		deploymentShows(t, mc, 2)
+	}
+	editTo(t, mc, 3)
+	if resource != "memcacheds" {
+		deploymentShows(t, mc, 3)
+	}
+	o.quiet(t, namespace, calmFor)
+	o.Thaw()
+	equalsFresh(t, o, mc)
+	h.catchUp(t, mc)
+	h.verify(t)
+	nothingDeleted(t, o, namespace)
+}
+
+// frozenDelete deletes a Memcached while a watch is frozen.
+func frozenDelete(t *testing.T, o *operator, resource string) {
+	namespace := newNamespace(t)
+	h := record(t, namespace)
+	mc := newMemcached(t, namespace, specOf(1))
+	settled(t, mc)
+	o.Freeze(resource)
+	answered := remove(t, mc)
+	emptied(t, namespace)
+	o.quiet(t, namespace, calmFor)
+	o.Thaw()
+	o.quiet(t, namespace, calmFor)
+	emptied(t, namespace)
+	notCreatedForDead(t, o, namespace, mc.UID, answered)
+	h.verify(t)
+	nothingDeleted(t, o, namespace)
+}
+
+// frozenRecreate replaces a Memcached by another one of its name while a watch is frozen.
+func frozenRecreate(t *testing.T, o *operator, resource string) {
+	namespace := newNamespace(t)
+	h := record(t, namespace)
+	mc := newMemcached(t, namespace, specOf(1))
+	settled(t, mc)
+	editTo(t, mc, 2)
+	editTo(t, mc, 3)
+	settled(t, mc)
+	o.Freeze(resource)
+	answered := remove(t, mc)
+	next := newMemcached(t, namespace, specOf(4))
+	switch resource {
+	case "memcacheds":
+		heldBack(t, o, resource)
+	case "deployments":
+		// The cached one is its predecessor's.
+	default:
+		deploymentShows(t, next, 4)
+	}
+	o.quiet(t, namespace, calmFor)
+	o.Thaw()
+	equalsFresh(t, o, next)
+	notCreatedForDead(t, o, namespace, mc.UID, answered)
+	h.catchUp(t, next)
+	h.verify(t)
+	nothingDeleted(t, o, namespace)
+}
+
+// heldBack waits until the proxy holds an event of resource.
+func heldBack(t *testing.T, o *operator, resource string) {
+	t.Helper()
+	eventually(t, "the proxy should hold an event", func(context.Context) (bool, error) { return o.Holds(resource), nil })
+}
+
+// emptied waits until namespace is empty.
+func emptied(t *testing.T, namespace string) {
+	t.Helper()
+	eventually(t, "the namespace should be empty", func(ctx context.Context) (bool, error) { return isEmpty(ctx, namespace) })
+}
+
+func TestStale_Lists(t *testing.T) {
+	figure := measure(t, "R2 restart on stale lists: nothing goes back, no wrong delete")
+	scenarios := 0
+	stale := [][]string{watched}
+	for _, resource := range form(watched, nil) {
+		stale = append(stale, []string{resource})
+	}
+	o := startOperator(t)
+	for _, resources := range stale {
+		name := resources[0]
+		if len(resources) > 1 {
+			name = "all"
+		}
+		t.Run(name, func(t *testing.T) {
+			for _, isReplaced := range []bool{false, true} {
+				staleRestart(t, o, resources, isReplaced)
+				scenarios++
+			}
+		})
+	}
+	figure.set("%d restarts", scenarios)
+}
+
+// staleRestart restarts the operator on lists from before three edits, or from before the
+// Memcached was replaced.
+func staleRestart(t *testing.T, o *operator, resources []string, isReplaced bool) {
+	t.Cleanup(o.Thaw)
+	namespace := newNamespace(t)
+	h := record(t, namespace)
+	first := specOf(1)
+	first.NetworkPolicy = nil
+	mc := newMemcached(t, namespace, first)
+	settled(t, mc)
+	dead, answered := mc.UID, time.Now()
+	version := mc.ResourceVersion
+	if isReplaced {
+		answered = remove(t, mc)
+		mc = newMemcached(t, namespace, specOf(2))
+		settled(t, mc)
+	}
+	editTo(t, mc, 3)
+	settled(t, mc)
+	editTo(t, mc, 4)
+	settled(t, mc)
+	o.process.Kill()
+	o.FreezeAt(version, resources...)
+	o.restart()
+	o.process.Ready(t)
+	o.quiet(t, namespace, calmFor)
+	o.Thaw()
+	equalsFresh(t, o, mc)
+	h.catchUp(t, mc)
+	h.verify(t)
+	nothingDeleted(t, o, namespace)
+	if isReplaced {
+		notCreatedForDead(t, o, namespace, dead, answered)
+	}
+}
+
+func TestStale_DeletedDuringReconcile(t *testing.T) {
+	figure := measure(t, "R2 deleted in the middle of a reconcile: at most one child more")
+	o := startOperator(t)
+	namespace := newNamespace(t)
+	var answered time.Time
+	var err error
+	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache"}, Spec: specOf(1)}
+	once := &sync.Once{}
+	done := make(chan struct{})
+	ctx := t.Context()
+	o.SetHooks(proxy.Hooks{After: func(r *proxy.Request) {
+		if r.Namespace != namespace || r.Status != http.StatusCreated || r.IsEvent() {
+			return
+		}
+		once.Do(func() {
+			defer close(done)
+			err = suite.Client.Delete(ctx, mc)
+			answered = time.Now()
+		})
+	}})
+	fatal(t, suite.Client.Create(t.Context(), mc))
+	eventually(t, "the Memcached should be deleted after its first child", func(context.Context) (bool, error) {
+		select {
+		case <-done:
+			return true, nil
+		default:
+			return false, nil
+		}
+	})
+	fatal(t, client.IgnoreNotFound(err))
+	emptied(t, namespace)
+	o.quiet(t, namespace, calmFor)
+	emptied(t, namespace)
+	created := createdFor(o, namespace, mc.UID, answered)
+	figure.set("%d objects after the answer", len(created))
+	notCreatedForDead(t, o, namespace, mc.UID, answered)
+}
