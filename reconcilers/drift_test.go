@@ -6,10 +6,12 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -152,7 +154,7 @@ func TestAPolicyThatChangesWhatWeApplyIsReportedAndMakesNoLoop(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t, "example.com/mutated", "true")
 	mutatingPolicy(t, namespace, "example.com/mutated")
-	o := startOperator(t, suite.operator, namespace, nil)
+	o := setUp{recheck: time.Hour}.start(t, suite.operator, namespace)
 	mc := newMemcached(t, namespace, "mutated", 1)
 	ready(t, mc)
 	if got := deploymentNow(t, namespace, "mutated").Spec.Template.Spec.Containers[0].Image; got != "example.com/mirror/memcached:1" {
@@ -165,6 +167,10 @@ func TestAPolicyThatChangesWhatWeApplyIsReportedAndMakesNoLoop(t *testing.T) {
 	if got := o.matching("PATCH", "/deployments/mutated"); len(got) != 2 {
 		t.Errorf("%d writes of the Deployment: one made it, one scaled it", len(got))
 	}
+	message := meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionReady).Message
+	if !strings.Contains(message, "an admission policy or webhook changes Deployment mutated (") || !strings.Contains(message, "image") {
+		t.Errorf("the message of Ready is %q", message)
+	}
 	poll(t, "an event should say so", func(ctx context.Context) (bool, error) {
 		events := &eventsv1.EventList{}
 		err := suite.Client.List(ctx, events, client.InNamespace(namespace))
@@ -174,6 +180,23 @@ func TestAPolicyThatChangesWhatWeApplyIsReportedAndMakesNoLoop(t *testing.T) {
 			}
 		}
 		return false, err
+	})
+}
+
+func TestReconcile_MutationEndsWithItsPolicy(t *testing.T) {
+	t.Parallel()
+	namespace := newNamespace(t, "example.com/mutated", "true")
+	mutatingPolicy(t, namespace, "example.com/mutated")
+	startOperator(t, suite.operator, namespace, nil)
+	mc := newMemcached(t, namespace, "mutated", 0)
+	ready(t, mc)
+	// No policy is bound to the namespace any more.
+	patch(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, `{"metadata":{"labels":{"example.com/mutated":null}}}`)
+	eventually(t, deployment(namespace, "mutated"), "the image of the template", func(d *appsv1.Deployment) bool {
+		return !strings.Contains(d.Spec.Template.Spec.Containers[0].Image, "mirror")
+	})
+	eventually(t, mc, "nothing is said of the policy", func(mc *cachev1alpha1.Memcached) bool {
+		return isReady(mc) && !strings.Contains(meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionReady).Message, "policy")
 	})
 }
 

@@ -187,9 +187,12 @@ func failures(observed *observation) (transient, terminal error) {
 		terminal = fmt.Errorf("rendering: %w", observed.RenderErr)
 	}
 	for _, result := range observed.Results {
-		if apply.IsTerminal(result.Err) {
+		_, contended := errors.AsType[*apply.ContentionError](result.Err)
+		switch {
+		case contended: // lookAgain says when.
+		case apply.IsTerminal(result.Err):
 			terminal = errors.Join(terminal, result.Err)
-		} else {
+		default:
 			transient = errors.Join(transient, result.Err)
 		}
 	}
@@ -205,7 +208,10 @@ func (r *Reconciler) lookAgain(observed *observation) time.Duration {
 	var soonest time.Duration
 	for _, result := range observed.Results {
 		var after time.Duration
+		contention, contended := errors.AsType[*apply.ContentionError](result.Err)
 		switch {
+		case contended:
+			after = contention.Wait
 		case result.Overtaken:
 			after = lookAtOnce
 		case result.Action == apply.Waiting:

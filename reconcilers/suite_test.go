@@ -3,6 +3,7 @@
 package reconcilers_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -90,6 +91,8 @@ type setUp struct {
 	// guards lets the operator refuse guarded fields.
 	guards    bool
 	lookEvery time.Duration
+	// recheck is how soon what no watch shows is looked at again; by default 200 ms.
+	recheck time.Duration
 	// logger gets what the operator logs; by default nobody does.
 	logger logr.Logger
 }
@@ -129,7 +132,7 @@ func (s setUp) start(t *testing.T, cfg *rest.Config, namespace string) *operator
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	reconciler := reconcilers.New(mgr, reconcilers.Options{
-		Renderer: renderer, Found: found, Concurrency: 8, Recheck: 200 * time.Millisecond, LookEvery: s.lookEvery,
+		Renderer: renderer, Found: found, Concurrency: 8, Recheck: cmp.Or(s.recheck, 200*time.Millisecond), LookEvery: s.lookEvery,
 	})
 	fatal(t, reconciler.SetUp(ctx, mgr))
 	done := make(chan error, 1)

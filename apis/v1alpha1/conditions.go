@@ -50,6 +50,9 @@ const (
 	ReasonForeignObject = "ForeignObject"
 	// ReasonInvalidObject says that the API server refuses a rendered object as invalid.
 	ReasonInvalidObject = "InvalidObject"
+	// ReasonContended says that something else changes an object back each time that it is
+	// written.
+	ReasonContended = "Contended"
 	// ReasonApplyFailed says that a write failed and will be tried again.
 	ReasonApplyFailed = "ApplyFailed"
 	// ReasonWaitingForDeletion says that an object of a needed name is still being deleted.

@@ -51,6 +51,35 @@ type PreStop struct {
 	SleepSeconds int32 `json:"sleepSeconds"`
 }
 
+// Rollout is how many pods a roll-out replaces at a time.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.maxUnavailable) && !(string(self.maxUnavailable) in ['0', '0%']) || !has(self.maxSurge) || !(string(self.maxSurge) in ['0', '0%'])",message="maxSurge 0 needs a maxUnavailable of at least 1: no pod could be replaced otherwise"
+type Rollout struct {
+	// maxUnavailable is how many pods may be missing during a roll-out, as a number,
+	// 0 to 1000, or a percentage of size, 0% to 100%, rounded down. Set 1 and maxSurge 0
+	// where no node has room for a further pod, or a required anti-affinity forbids it.
+	// Defaults to 0.
+	//
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 1000 : string(self).matches('^(100|[1-9]?[0-9])%$')",message="maxUnavailable must be a number of pods from 0 to 1000, such as 1, or a percentage from 0% to 100%, such as 25%"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum unavailable",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+
+	// maxSurge is how many pods may be there beyond size during a roll-out, as a number,
+	// 0 to 1000, or a percentage of size, 0% to 100%, rounded up. Defaults to 1.
+	//
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 1000 : string(self).matches('^(100|[1-9]?[0-9])%$')",message="maxSurge must be a number of pods from 0 to 1000, such as 1, or a percentage from 0% to 100%, such as 25%"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum surge",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
+}
+
 // PodDisruptionBudget says how many pods a drain may take at a time.
 // +kubebuilder:validation:XValidation:rule="!has(self.omit) || !self.omit || !has(self.maxUnavailable)",message="omit: true leaves no budget for maxUnavailable; remove one of the two"
 type PodDisruptionBudget struct {

@@ -239,6 +239,14 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Minimum ready time",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 
+	// rollout is how many pods a roll-out replaces at a time. By default a new pod is
+	// started first, and an old one goes once the new one has been ready for
+	// minReadySeconds: one pod at a time, and never fewer than size.
+	//
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Roll-out",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Rollout *Rollout `json:"rollout,omitempty"`
+
 	// preStop is what happens before a pod is told to stop. Defaults to nothing:
 	// memcached stops at once.
 	//

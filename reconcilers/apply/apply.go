@@ -92,6 +92,7 @@ type Applier struct {
 	// digests holds the digest of the desired fields by that of the rendered object.
 	digests  *lru.Cache
 	defaults *serverDefaults
+	reverts  *reverts
 }
 
 // Options are what an Applier may be told.
@@ -104,15 +105,6 @@ type Options struct {
 	Recheck time.Duration
 	// Now returns the time. The zero value means time.Now.
 	Now func() time.Time
-}
-
-// answer is what the server made of an apply.
-type answer struct {
-	// desired was applied, and live is what it became.
-	desired, live digest
-	// drift names the fields that differ, less those that the server only adds defaults to.
-	drift string
-	at    time.Time
 }
 
 // New returns an Applier that reads through c, whose cache must hold the kinds to
@@ -136,6 +128,7 @@ func New(c client.Client, live client.Reader, types managedfields.TypeConverter,
 		answers:  lru.New(maxAnswers),
 		digests:  lru.New(maxDigests),
 		defaults: newServerDefaults(),
+		reverts:  newReverts(options.Now),
 	}
 }
 
@@ -178,54 +171,16 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *unstructu
 		return nil, Result{Object: rendered, Action: Failed, Err: err, Live: cached}
 	case holds:
 		return nil, Result{Object: rendered, Action: Skipped, Live: cached, Unconfirmed: unconfirmed, Drift: drift}
-	case !isApplied(cached):
+	}
+	want, _ := a.digest(rendered)
+	if wait, count := a.reverts.wait(cached.GetUID(), want); wait > 0 {
+		err := &ContentionError{Kind: rendered.GetKind(), Name: rendered.GetName(), Reverts: count, Wait: wait}
+		return nil, Result{Object: rendered, Action: Failed, Err: err, Live: cached}
+	}
+	if !isApplied(cached) {
 		return func() Result { return a.takeOver(ctx, owner, rendered) }, Result{}
-	default:
-		return func() Result { return a.update(ctx, owner, rendered, cached) }, Result{}
 	}
-}
-
-// holds reports whether an apply of rendered would not change live, as far as is known. drift
-// names the fields that the server changes when rendered is applied: those are applied again
-// after Options.Recheck, since whatever changes them may be gone.
-func (a *Applier) holds(owner *Owner, rendered *unstructured.Unstructured, live client.Object) (holds bool, drift string, err error) {
-	want, err := a.digest(rendered)
-	have := appliedTo(live)
-	if err != nil || want == have {
-		return err == nil, "", err
-	}
-	last, known := a.answers.Get(live.GetUID())
-	if known {
-		last := last.(answer)
-		if last.desired != want || last.live != have || last.drift != "" && a.options.Now().Sub(last.at) >= a.options.Recheck {
-			return false, "", nil
-		}
-		return true, last.drift, nil
-	}
-	additions := a.defaults.of(templateOf(rendered, owner.GetName()))
-	if len(additions) == 0 || have == "" {
-		return false, "", nil
-	}
-	d, err := a.comparer.desired(rendered)
-	if err != nil || d.with(additions) != have {
-		return false, "", err
-	}
-	a.answers.Add(live.GetUID(), answer{desired: want, live: have})
-	return true, "", nil
-}
-
-// digest returns the digest of the fields that rendered desires.
-func (a *Applier) digest(rendered *unstructured.Unstructured) (digest, error) {
-	key := digestOf(rendered.Object)
-	if known, ok := a.digests.Get(key); ok {
-		return known.(digest), nil
-	}
-	d, err := a.comparer.desired(rendered)
-	if err != nil {
-		return "", err
-	}
-	a.digests.Add(key, d.digest)
-	return d.digest, nil
+	return func() Result { return a.update(ctx, owner, rendered, cached) }, Result{}
 }
 
 // create makes rendered if the name is free. The cache holds only what carries our
@@ -293,44 +248,13 @@ func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *uns
 	if err != nil {
 		return Result{Object: rendered, Action: Failed, Err: err, Overtaken: overtaken}
 	}
+	a.reverts.wrote(live.GetUID(), wanted.digest)
 	result := Result{Object: rendered, Action: Configured, Live: reduced, Overtaken: overtaken}
 	result.Drift, result.NewDrift, err = a.learn(templateOf(rendered, owner.GetName()), wanted, live)
 	if err != nil {
 		return failed(rendered, err)
 	}
 	return result
-}
-
-// learn notes what the server made of wanted, which was just applied: live. It returns the
-// drift, and whether that was not known before.
-func (a *Applier) learn(t template, wanted desired, live client.Object) (drift string, isNew bool, err error) {
-	have := appliedTo(live)
-	last, _ := a.answers.Get(live.GetUID())
-	a.answers.Remove(live.GetUID())
-	if have == wanted.digest {
-		return "", false, nil
-	}
-	content, err := contentOf(live)
-	if err != nil {
-		return "", false, err
-	}
-	drift, differ, err := wanted.drift(live, content)
-	if err != nil {
-		return "", false, err
-	}
-	if differ != nil {
-		typed, err := a.comparer.types.ObjectToTyped(live)
-		if err != nil {
-			return "", false, err
-		}
-		if added, ok := additions(typed, differ, wanted.content, content); ok {
-			a.defaults.add(t, added)
-			drift = ""
-		}
-	}
-	a.answers.Add(live.GetUID(), answer{wanted.digest, have, drift, a.options.Now()})
-	before, _ := last.(answer)
-	return drift, drift != "" && drift != before.drift, nil
 }
 
 // typed is the server's answer in the form in which the cache has its objects.

@@ -102,6 +102,27 @@ func TestDriftIsPutBack(t *testing.T) {
 		"the PodDisruptionBudget is replaced by another of its kind": {"PodDisruptionBudget", updated(func(live *unstructured.Unstructured) {
 			live.Object["spec"].(map[string]any)["maxUnavailable"] = "50%"
 		}), once("poddisruptionbudgets")},
+		"the PodDisruptionBudget gets a minAvailable in place of our field": {"PodDisruptionBudget", updated(func(live *unstructured.Unstructured) {
+			spec := live.Object["spec"].(map[string]any)
+			delete(spec, "maxUnavailable")
+			spec["minAvailable"] = int64(1)
+		}), reclaimed("poddisruptionbudgets")},
+		"the Service becomes an external name": {"Service", updated(func(live *unstructured.Unstructured) {
+			live.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "example.com"}
+		}), once("services")},
+		"the probe gets another handler": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			probe := container(live)["readinessProbe"].(map[string]any)
+			for _, handler := range []string{"tcpSocket", "exec", "httpGet"} {
+				delete(probe, handler)
+			}
+			probe["httpGet"] = map[string]any{"path": "/", "port": int64(80)}
+		}), reclaimed("deployments")},
+		"the Deployment is paused": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			live.Object["spec"].(map[string]any)["paused"] = true
+		}), once("deployments")},
+		"the Deployment's strategy becomes Recreate": {"Deployment", updated(func(live *unstructured.Unstructured) {
+			live.Object["spec"].(map[string]any)["strategy"] = map[string]any{"type": "Recreate"}
+		}), once("deployments")},
 		"the Deployment is deleted": {"Deployment", func(w *world, object *unstructured.Unstructured) {
 			w.delete(object)
 		}, once("deployments")},

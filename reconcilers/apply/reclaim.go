@@ -28,11 +28,12 @@ import (
 // it. It tells whether there was anything to hand over.
 //
 // The lists are those that refusal names, and only within what rendered holds: the ports
-// of our container, not those of a sidecar.
+// of our container, not those of a sidecar. The same goes for an alternative to one of our
+// fields, which cannot stand beside it.
 func (a *Applier) reclaim(ctx context.Context, rendered *unstructured.Unstructured, refusal error) (bool, error) {
-	lists := refusedLists(refusal)
-	if lists.Len() == 0 {
-		return false, nil
+	typed, err := a.comparer.types.ObjectToTyped(rendered)
+	if err != nil {
+		return false, err
 	}
 	fields, err := a.comparer.fields(rendered)
 	if err != nil {
@@ -45,7 +46,12 @@ func (a *Applier) reclaim(ctx context.Context, rendered *unstructured.Unstructur
 	if err := a.live.Get(ctx, client.ObjectKeyFromObject(rendered), live); err != nil {
 		return false, err
 	}
-	managers, moved, err := handOver(live.GetManagedFields(), within(lists, fields))
+	owned, err := appliedFields(live)
+	if err != nil {
+		return false, err
+	}
+	isInList, isAlternative := within(refusedLists(refusal), fields), alternatives(typed, fields, owned, refusal)
+	managers, moved, err := handOver(live.GetManagedFields(), func(path fieldpath.Path) bool { return isInList(path) || isAlternative(path) })
 	if err != nil || !moved {
 		return false, err
 	}
@@ -66,16 +72,21 @@ var index = regexp.MustCompile(`\[[^]]*\]`)
 // names: spec.ports for spec.ports[1].name.
 func refusedLists(refusal error) sets.Set[string] {
 	lists := sets.New[string]()
-	var status apierrors.APIStatus
-	if !apierrors.IsInvalid(refusal) || !errors.As(refusal, &status) || status.Status().Details == nil {
-		return lists
-	}
-	for _, cause := range status.Status().Details.Causes {
+	for _, cause := range causesOf(refusal) {
 		if end := strings.LastIndex(cause.Field, "["); end > 0 {
 			lists.Insert(index.ReplaceAllString(cause.Field[:end], ""))
 		}
 	}
 	return lists
+}
+
+// causesOf returns what the server names as causes of refusal.
+func causesOf(refusal error) []metav1.StatusCause {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(refusal) || !errors.As(refusal, &status) || status.Status().Details == nil {
+		return nil
+	}
+	return status.Status().Details.Causes
 }
 
 // within returns the test whether a path lies in one of lists, and that list in fields.

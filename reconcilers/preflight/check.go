@@ -66,13 +66,13 @@ func Check(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, templa
 	if err != nil {
 		return nil, err
 	}
-	reviews := clients.AuthorizationV1().SelfSubjectAccessReviews()
+	reviews := clients.AuthorizationV1()
 	if err := Permitted(ctx, reviews, resources, namespaces); err != nil {
 		return nil, err
 	}
 	all, err = Leftovers{
 		Discovery: clients.Discovery(),
-		Rules:     clients.AuthorizationV1().SelfSubjectRulesReviews(),
+		Rules:     reviews.SelfSubjectRulesReviews(),
 		Metadata:  objects,
 		Selector:  render.ManagedByLabel + "=" + render.ManagedBy,
 	}.WithLeftovers(ctx, all, namespaces)

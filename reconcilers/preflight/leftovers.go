@@ -81,8 +81,13 @@ func (l Leftovers) rules(ctx context.Context, namespace string) ([]authorization
 	if namespace == metav1.NamespaceAll {
 		namespace = anyNamespace
 	}
+	return rulesIn(ctx, l.Rules, namespace)
+}
+
+// rulesIn returns the rules that the operator has in namespace.
+func rulesIn(ctx context.Context, reviews authorizationclient.SelfSubjectRulesReviewInterface, namespace string) ([]authorizationv1.ResourceRule, error) {
 	review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace}}
-	answer, err := l.Rules.Create(ctx, review, createOptions)
+	answer, err := reviews.Create(ctx, review, createOptions)
 	if err != nil {
 		return nil, fmt.Errorf("asking for the operator's own permissions: %w", err)
 	}

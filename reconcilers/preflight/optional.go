@@ -36,7 +36,7 @@ const (
 // without where it is not.
 type Optional struct {
 	discovery  *discovery.DiscoveryClient
-	reviews    authorizationclient.SelfSubjectAccessReviewInterface
+	reviews    authorizationclient.AuthorizationV1Interface
 	types      *apply.Types
 	namespaces []string
 }

@@ -3,18 +3,12 @@
 package preflight
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
-	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
@@ -56,100 +50,6 @@ func Installed(mapper meta.RESTMapper) error {
 		return fmt.Errorf("asking the API server for kind %s: %w", kind.Kind, err)
 	}
 	return nil
-}
-
-// Permitted asks whether the operator may do what it needs: Verbs on resources, and
-// its own part. Namespaces are those that it watches; none means all. The error
-// holds the RBAC rules to add.
-func Permitted(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, resources []schema.GroupVersionResource, namespaces []string) error {
-	needs := []need{
-		{cachev1alpha1.SchemeGroupVersion.Group, "memcacheds", "", []string{"get", "list", "watch"}},
-		{cachev1alpha1.SchemeGroupVersion.Group, "memcacheds", "status", []string{"patch"}},
-		// For blockOwnerDeletion in owner references.
-		{cachev1alpha1.SchemeGroupVersion.Group, "memcacheds", "finalizers", []string{"update"}},
-		{"", "pods", "", []string{"list", "watch"}},
-	}
-	for _, resource := range resources {
-		needs = append(needs, need{resource.Group, resource.Resource, "", Verbs})
-	}
-	missing, err := missing(ctx, reviews, needs, namespaces)
-	if err != nil {
-		return err
-	}
-	if missing != "" {
-		return errors.New(missing)
-	}
-	return nil
-}
-
-type need struct {
-	group, resource, subresource string
-	verbs                        []string
-}
-
-// missing says which RBAC rules to add where for needs; it is empty when there are none.
-func missing(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, needs []need, namespaces []string) (string, error) {
-	if len(namespaces) == 0 {
-		namespaces = []string{""}
-	}
-	var missing []string
-	for _, namespace := range namespaces {
-		rules, err := missingRules(ctx, reviews, needs, namespace)
-		if err != nil {
-			return "", err
-		}
-		if len(rules) > 0 {
-			missing = append(missing, explain(rules, namespace))
-		}
-	}
-	return strings.Join(missing, "\n"), nil
-}
-
-func missingRules(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, needs []need, namespace string) ([]rbacv1.PolicyRule, error) {
-	var rules []rbacv1.PolicyRule
-	for _, n := range needs {
-		var verbs []string
-		for _, verb := range n.verbs {
-			allowed, err := allowed(ctx, reviews, n, verb, namespace)
-			if err != nil {
-				return nil, err
-			}
-			if !allowed {
-				verbs = append(verbs, verb)
-			}
-		}
-		if len(verbs) > 0 {
-			name := n.resource
-			if n.subresource != "" {
-				name += "/" + n.subresource
-			}
-			rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{n.group}, Resources: []string{name}, Verbs: verbs})
-		}
-	}
-	return rules, nil
-}
-
-func allowed(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, n need, verb, namespace string) (bool, error) {
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: namespace, Verb: verb, Group: n.group, Resource: n.resource, Subresource: n.subresource,
-		},
-	}}
-	answer, err := reviews.Create(ctx, review, createOptions)
-	if err != nil {
-		return false, fmt.Errorf("asking for permission to %s %s: %w", verb, n.resource, err)
-	}
-	return answer.Status.Allowed, nil
-}
-
-func explain(rules []rbacv1.PolicyRule, namespace string) string {
-	where := "the operator's ClusterRole"
-	if namespace != "" {
-		where = fmt.Sprintf("the operator's Role in namespace %s", namespace)
-	}
-	// Plain structs always encode.
-	text, _ := yaml.Marshal(rules)
-	return fmt.Sprintf("permission is missing; add these rules to %s (`make manifests` writes them for templates in the source tree):\n%s", where, text)
 }
 
 // union returns a and those of b that are not in it, sorted.

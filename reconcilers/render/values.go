@@ -3,11 +3,13 @@
 package render
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -37,6 +39,9 @@ type Values struct {
 	// Image is the memcached image: spec.image, else Defaults.Image. Empty leaves
 	// the one in the template.
 	Image string `json:"image,omitempty"`
+	// ImagePullPolicy is spec.imagePullPolicy, else Always for an Image of the tag latest.
+	// Empty leaves the one in the template.
+	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
 	// Memory is spec.memory in the units that memcached and the kubelet want.
 	Memory *MemoryValues `json:"memory,omitempty"`
 	// MaxItemSize is spec.maxItemSize in the units that memcached wants.
@@ -95,6 +100,8 @@ type ReloaderValues struct {
 	// Image is the sidecar's image, Defaults.ReloaderImage. Empty stands for
 	// memcached's own.
 	Image string `json:"image,omitempty"`
+	// ImagePullPolicy is Always for an image of the tag latest.
+	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
 }
 
 // MetricsValues is what spec.metrics comes to.
@@ -102,6 +109,8 @@ type MetricsValues struct {
 	// Image is the exporter's image: spec.metrics.image, else Defaults.ExporterImage.
 	// Empty leaves the one in the template.
 	Image string `json:"image,omitempty"`
+	// ImagePullPolicy is Always for an Image of the tag latest.
+	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
 	// TLS is true when the exporter has to speak TLS with memcached.
 	TLS bool `json:"tls,omitempty"`
 }
@@ -133,6 +142,10 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, openShift bool) Values 
 		Image:     or(spec.Image, d.Image),
 		OpenShift: openShift,
 	}
+	v.ImagePullPolicy = pullPolicy(v.Image)
+	if spec.ImagePullPolicy != nil {
+		v.ImagePullPolicy = string(*spec.ImagePullPolicy)
+	}
 	if spec.MaxItemSize != nil {
 		v.MaxItemSize = itemSizeValues(*spec.MaxItemSize)
 	}
@@ -155,10 +168,15 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, openShift bool) Values 
 		}[*spec.TLS.ClientAuth]}
 	}
 	if spec.TLS != nil || spec.Auth != nil {
-		v.Reloader = &ReloaderValues{Enabled: true, Image: d.ReloaderImage}
+		v.Reloader = &ReloaderValues{
+			Enabled:         true,
+			Image:           d.ReloaderImage,
+			ImagePullPolicy: pullPolicy(cmp.Or(d.ReloaderImage, v.Image)),
+		}
 	}
 	if spec.Metrics != nil {
-		v.Metrics = &MetricsValues{Image: or(spec.Metrics.Image, d.ExporterImage), TLS: spec.TLS != nil}
+		image := or(spec.Metrics.Image, d.ExporterImage)
+		v.Metrics = &MetricsValues{Image: image, ImagePullPolicy: pullPolicy(image), TLS: spec.TLS != nil}
 	}
 	return v
 }
@@ -182,6 +200,17 @@ func itemSizeValues(size resource.Quantity) *ItemSizeValues {
 		v.ChunkKibibytes = strconv.FormatInt(max(chunk, 1), 10)
 	}
 	return v
+}
+
+// pullPolicy returns Always for an image of the tag latest, written out or not, which is what
+// Kubernetes makes of it, and nothing for others. It does so once, when an object is created;
+// computed here, the policy does not depend on which image a Memcached had first.
+func pullPolicy(image string) string {
+	name := image[strings.LastIndex(image, "/")+1:]
+	if image == "" || strings.Contains(name, "@") || strings.Contains(name, ":") && !strings.HasSuffix(name, ":latest") {
+		return ""
+	}
+	return string(corev1.PullAlways)
 }
 
 // or returns the image that the user set, or else the one that the operator was

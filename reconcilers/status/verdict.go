@@ -137,15 +137,20 @@ func objectsRefused(o Observation) *verdict {
 
 func objectsFailed(o Observation) *verdict {
 	var messages []string
+	reason := ""
 	for _, result := range o.Results {
-		if result.Action == apply.Failed {
-			messages = append(messages, sanitize.Message(result.Err))
+		if result.Action != apply.Failed {
+			continue
+		}
+		messages = append(messages, sanitize.Message(result.Err))
+		if _, contended := errors.AsType[*apply.ContentionError](result.Err); !contended {
+			reason = cachev1alpha1.ReasonApplyFailed
 		}
 	}
 	if len(messages) == 0 {
 		return nil
 	}
-	return &verdict{reconciling, cachev1alpha1.ReasonApplyFailed, strings.Join(messages, "; ")}
+	return &verdict{reconciling, cmp.Or(reason, cachev1alpha1.ReasonContended), strings.Join(messages, "; ")}
 }
 
 func objectsWaiting(o Observation) *verdict {
