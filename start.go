@@ -50,7 +50,8 @@ func isTransient(err error) bool {
 	if err == nil {
 		return false
 	}
-	if status, ok := errors.AsType[apierrors.APIStatus](err); ok {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
 		code := status.Status().Code
 		return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError
 	}
