@@ -23,7 +23,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/wait"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/example/memcached-operator/test/controlplane"
 )
@@ -64,6 +66,7 @@ func TestMain(m *testing.M) {
 
 func runTests(m *testing.M) (code int, err error) {
 	suite.started = time.Now()
+	ctrllog.SetLogger(logr.Discard())
 	for text := range strings.SplitSeq(*sizesFlag, ",") {
 		size, err := strconv.Atoi(text)
 		if err != nil || size < 1 {

@@ -203,9 +203,10 @@ func (o *operator) settle(t *testing.T, atLeast int) {
 
 // usage is what a process uses.
 type usage struct {
-	// rss and maxRSS are its resident memory in bytes, now and at most.
-	rss, maxRSS int64
-	cpu         time.Duration
+	// rss and maxRSS are its resident memory in bytes, now and at most. anonymous is the part
+	// of rss that is not the program's file, which the kernel can drop and read again.
+	rss, maxRSS, anonymous int64
+	cpu                    time.Duration
 }
 
 // usage returns what the operator uses.
@@ -220,6 +221,8 @@ func (o *operator) usage(t *testing.T) usage {
 		switch key {
 		case "VmRSS":
 			used.rss = kibibytes(t, value)
+		case "RssAnon":
+			used.anonymous = kibibytes(t, value)
 		case "VmHWM":
 			used.maxRSS = kibibytes(t, value)
 		}

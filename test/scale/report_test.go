@@ -68,10 +68,9 @@ func (f *figures) rows() []row {
 		{"  writes of a Memcached", fmt.Sprintf("%.2f, events %.2f; the bare client %.2f together", perMemcached(request.isWrite), perMemcached(request.isEvent), float64(f.bare.requests)/n), noGoal},
 		{fmt.Sprintf("at most %.0f reconciles of a new Memcached", reconcilesGoal), fmt.Sprintf("%.2f", reconciles), judge(true, reconciles <= reconcilesGoal)},
 		{fmt.Sprintf("at most %s of CPU for a new Memcached", cpuGoal), fmt.Sprintf("%.2f ms", f.cpu().Seconds()*1000), judge(f.memcacheds >= leastForCPU, f.cpu() <= cpuGoal)},
-		{fmt.Sprintf("at most %d MiB resident without Memcacheds", emptyRSSGoal>>20), fmt.Sprintf("%s (at most %s)", mebibytes(f.empty.used.rss), mebibytes(f.empty.used.maxRSS)),
+		{fmt.Sprintf("at most %d MiB resident without Memcacheds", emptyRSSGoal>>20), resident(f.empty.used),
 			judge(true, f.empty.used.rss <= emptyRSSGoal)},
-		{fmt.Sprintf("at most %d MiB resident with %d", rssGoal>>20, rssSize), fmt.Sprintf("%s after the start, %s idle, %s after the restart (at most %s)",
-			mebibytes(f.start.used.rss), mebibytes(f.idle.used.rss), mebibytes(f.restart.used.rss), mebibytes(f.maxRSS())),
+		{fmt.Sprintf("at most %d MiB resident with %d", rssGoal>>20, rssSize), fmt.Sprintf("after the start %s; idle %s; after the restart %s", resident(f.start.used), resident(f.idle.used), resident(f.restart.used)),
 			judge(up, f.settledRSS() <= rssGoal)},
 	}, f.changeRows(), []row{
 		{"no request while idle but for the lease, watches and discovery", fmt.Sprintf("%d in %s; in all %s", idle, f.idle.window, summary(f.idle.requests)), judge(true, idle == 0)},
@@ -91,7 +90,10 @@ func (f *figures) changeRows() []row {
 	}
 }
 
-func mebibytes(bytes int64) string { return fmt.Sprintf("%.0f MiB", float64(bytes)/(1<<20)) }
+// resident describes the resident memory of a process.
+func resident(used usage) string {
+	return fmt.Sprintf("%d MiB (%d without the program's file, at most %d)", used.rss>>20, used.anonymous>>20, used.maxRSS>>20)
+}
 
 // summary returns how many requests of each verb and resource there were.
 func summary(c counts) string {
