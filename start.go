@@ -50,8 +50,7 @@ func isTransient(err error) bool {
 	if err == nil {
 		return false
 	}
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
 		code := status.Status().Code
 		return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError
 	}

@@ -207,7 +207,7 @@ func (a *Applier) update(ctx context.Context, owner *Owner, rendered *unstructur
 	object := rendered.DeepCopy()
 	object.SetUID(live.GetUID())
 	result := a.write(ctx, owner, rendered, object.DeepCopy())
-	if apierrors.IsInvalid(result.Err) {
+	if apierrors.IsInvalid(result.Err) && !isReplaced(result.Err) {
 		reclaimed, err := a.reclaim(ctx, rendered, result.Err)
 		switch {
 		case err != nil:

@@ -107,9 +107,6 @@ func TestDriftIsPutBack(t *testing.T) {
 			delete(spec, "maxUnavailable")
 			spec["minAvailable"] = int64(1)
 		}), reclaimed("poddisruptionbudgets")},
-		"the Service becomes an external name": {"Service", updated(func(live *unstructured.Unstructured) {
-			live.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "example.com"}
-		}), once("services")},
 		"the probe gets another handler": {"Deployment", updated(func(live *unstructured.Unstructured) {
 			probe := container(live)["readinessProbe"].(map[string]any)
 			for _, handler := range []string{"tcpSocket", "exec", "httpGet"} {
@@ -152,6 +149,26 @@ func TestDriftIsPutBack(t *testing.T) {
 			w.mustHold("once it is put back", objects...)
 		})
 	}
+}
+
+func TestApply_PutsBackAServiceThatBecameAnExternalName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	objects := w.rendered()
+	w.applied(objects...)
+	service := objects[0]
+	w.update("someone", service, func(live *unstructured.Unstructured) {
+		live.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "example.com"}
+	})
+	w.settle(service)
+	w.apply("once it changed", apply.Configured, service)
+	spec := w.live(service).Object["spec"].(map[string]any)
+	// The name is theirs, and means nothing for a Service of this type.
+	if spec["type"] != "ClusterIP" || spec["clusterIP"] != "None" || len(spec["ports"].([]any)) != 1 {
+		t.Errorf("the Service is %v", spec)
+	}
+	w.requests.take()
+	w.mustHold("once it is put back", service)
 }
 
 // A difference is also put back where the first look at it comes from the cache of

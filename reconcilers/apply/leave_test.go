@@ -48,8 +48,8 @@ func TestWhatOthersOwnIsLeftAlone(t *testing.T) {
 		"a toleration is added": updated(func(live *unstructured.Unstructured) {
 			pod(live)["tolerations"] = []any{map[string]any{"operator": "Exists"}}
 		}),
-		"a rollout is paused": updated(func(live *unstructured.Unstructured) {
-			live.Object["spec"].(map[string]any)["paused"] = true
+		"a progress deadline is set": updated(func(live *unstructured.Unstructured) {
+			live.Object["spec"].(map[string]any)["progressDeadlineSeconds"] = int64(900)
 		}),
 		"a finalizer is added": updated(func(live *unstructured.Unstructured) {
 			live.SetFinalizers([]string{"example.com/wait"})

@@ -186,7 +186,7 @@ func TestWhatAPolicyAddsIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	w.policy(`[JSONPatch{op: "add", path: "/spec/template/spec/containers/-", value: {"name": "proxy", "image": "proxy"}},
 		JSONPatch{op: "add", path: "/spec/template/spec/priorityClassName", value: "high"},
-		JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/imagePullPolicy", value: "Never"}]`, func(created *unstructured.Unstructured) bool {
+		JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/terminationMessagePolicy", value: "FallbackToLogsOnError"}]`, func(created *unstructured.Unstructured) bool {
 		return len(pod(created)["containers"].([]any)) == 2
 	})
 	object := w.deployment()

@@ -80,16 +80,16 @@ var refusedPatches = map[string]struct {
 	"rejects the replacement of the whole":   {patch("Deployment", `[{op: replace, path: "", value: {}}]`), "operation 0: path must be text that starts with /, such as /spec/replicas"},
 	"rejects an operation on nothing":        {patch("Deployment", `[{op: test, path: /spec/replicas, value: 3}, {op: replace, path: /spec/nothing/here, value: hunter2}]`), "Deployment sample: operation 1: /spec/nothing/here does not exist"},
 	"rejects a removal of nothing":           {patch("Deployment", `[{op: remove, path: /spec/nothing}]`), "Deployment sample: operation 0: /spec/nothing does not exist"},
-	"rejects a move of nothing":              {patch("Deployment", `[{op: move, from: /spec/a~1b, path: /spec/paused}]`), "Deployment sample: operation 0: /spec/a~1b does not exist"},
+	"rejects a move of nothing":              {patch("Deployment", `[{op: move, from: /spec/a~1b, path: /spec/revisionHistoryLimit}]`), "Deployment sample: operation 0: /spec/a~1b does not exist"},
 	"rejects a place behind the end":         {patch("Deployment", `[{op: add, path: /spec/template/spec/containers/2, value: {name: a}}]`), "Deployment sample: operation 0: /spec/template/spec/containers/2 is no place in a list of 1 elements"},
 	"rejects a place from the end":           {patch("Deployment", `[{op: remove, path: /spec/template/spec/containers/-1}]`), "Deployment sample: operation 0: /spec/template/spec/containers/-1 does not exist"},
 	"rejects a test that fails":              {patch("Deployment", `[{op: test, path: /spec/replicas, value: 99}]`), "Deployment sample: operation 0: /spec/replicas is not what the test expects"},
-	"rejects a test of what is not there":    {patch("Deployment", `[{op: test, path: /spec/paused, value: true}]`), "Deployment sample: operation 0: /spec/paused does not exist"},
+	"rejects a test of what is not there":    {patch("Deployment", `[{op: test, path: /spec/revisionHistoryLimit, value: true}]`), "Deployment sample: operation 0: /spec/revisionHistoryLimit does not exist"},
 	"rejects an unknown operation":           {patch("Deployment", `[{op: hunter2, path: /spec, value: 1}]`), "operation 0: op must be add, remove, replace, move or test"},
 	"rejects an operation without op":        {patch("Deployment", `[{path: /spec, value: 1}]`), "operation 0: op must be add, remove, replace, move or test"},
 	"rejects a misspelt operation field":     {patch("Deployment", `[{op: add, pfad: /spec, value: 1}]`), `operation 0: unknown field "pfad"; add takes path and value`},
 	"rejects an operation without its value": {patch("Deployment", `[{op: remove, path: /spec/replicas}, {op: add, path: /spec}]`), "operation 1: value is missing; add takes path and value"},
-	"rejects null as a value":                {patch("Deployment", `[{op: add, path: /spec/paused, value: null}]`), "operation 0: value is null, which no object can hold; use remove"},
+	"rejects null as a value":                {patch("Deployment", `[{op: add, path: /spec/revisionHistoryLimit, value: null}]`), "operation 0: value is null, which no object can hold; use remove"},
 	"rejects a path that is no text":         {patch("Deployment", `[{op: remove, path: 5}]`), "operation 0: path must be text that starts with /, such as /spec/replicas"},
 	"rejects copies, which could grow":       {patch("Deployment", `[{op: copy, from: /spec, path: /metadata/annotations/a}]`), "operation 0: copy is refused: a few of them could make an object of any size; write the value out"},
 	"rejects a list of text":                 {patch("Deployment", "[hunter2, b]"), "operation 0: expected a map with op and path"},
@@ -137,7 +137,7 @@ func TestPatches_KeepTheirValues(t *testing.T) {
 		"an empty text":               {`[{op: add, path: /metadata/annotations, value: {a: ""}}]`, []any{"metadata", "annotations", "a"}, ""},
 		"a text that looks otherwise": {`metadata: {annotations: {a: "1e3", b: "true"}}`, []any{"metadata", "annotations", "a"}, "1e3"},
 		"a null takes away":           {"spec: {template: {spec: {securityContext: {runAsUser: null}}}}", user, nil},
-		"a null is tested for":        {"[{op: test, path: /spec/paused, value: null}]", []any{"spec", "replicas"}, int64(3)},
+		"a null is tested for":        {"[{op: test, path: /spec/revisionHistoryLimit, value: null}]", []any{"spec", "replicas"}, int64(3)},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()

@@ -45,6 +45,7 @@ func observed(change given) Observation {
 		Deployment: &appsv1.Deployment{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cache", Generation: 4},
 			Spec: appsv1.DeploymentSpec{
+				Replicas:        new(int32(3)),
 				Selector:        &metav1.LabelSelector{MatchLabels: map[string]string{"memcached_cr": "cache", "app": "memcached"}},
 				MinReadySeconds: 5,
 				Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{
@@ -128,7 +129,16 @@ func pruneError(text string) given {
 	return func(o *Observation) { o.PruneErr = errors.New(text) }
 }
 
-func size0(o *Observation) { o.Memcached.Spec.Size = new(int32(0)) }
+func size0(o *Observation) {
+	o.Memcached.Spec.Size = new(int32(0))
+	if o.Deployment != nil {
+		o.Deployment.Spec.Replicas = new(int32(0))
+	}
+}
+
+func ended(phase corev1.PodPhase) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Status.Phase = phase }
+}
 
 func noPods(o *Observation) { o.Pods = nil }
 

@@ -22,25 +22,32 @@ var oneMissing = counted(3, 3, 2, 2)
 
 var rollouts = map[string]row{
 	"pods that are made are counted": {
-		all(counted(1, 1, 0, 0), unavailable), reconciling, "RollingOut", "0 of 3 pods are ready, 1 up to date", false,
+		all(counted(1, 1, 0, 0), unavailable), reconciling, "RollingOut", "1 of 3 pods are up to date, 0 ready", false,
 	},
 	"pods that are replaced are counted": {
-		counted(4, 2, 3, 3), reconciling, "RollingOut", "3 of 3 pods are ready, 2 up to date", true,
+		counted(4, 2, 3, 3), reconciling, "RollingOut", "2 of 3 pods are up to date, 3 ready", true,
 	},
 	"pods that are ready but not for long enough are said to wait": {
-		counted(3, 3, 3, 1), reconciling, "RollingOut", "3 of 3 pods are ready, 3 up to date; each counts once it has been ready for 5 s", true,
+		counted(3, 3, 3, 1), reconciling, "RollingOut", "3 of 3 pods are up to date, 3 ready; each counts once it has been ready for 5 s", true,
 	},
 	"a pod too many is a roll-out": {
-		counted(4, 3, 4, 4), reconciling, "RollingOut", "4 of 3 pods are ready, 3 up to date", true,
+		counted(4, 3, 4, 4), reconciling, "RollingOut", "3 of 3 pods are up to date, 4 ready", true,
 	},
 	"a Deployment that its controller has not looked at is a roll-out": {
-		func(o *Observation) { o.Deployment.Generation++ }, reconciling, "RollingOut", "3 of 3 pods are ready, 3 up to date", true,
+		func(o *Observation) { o.Deployment.Generation++ }, reconciling, "RollingOut", "3 of 3 pods are up to date, 3 ready", true,
 	},
 	"a new Deployment is a roll-out": {
-		newDeployment, reconciling, "RollingOut", "0 of 3 pods are ready, 0 up to date", false,
+		newDeployment, reconciling, "RollingOut", "0 of 3 pods are up to date, 0 ready", false,
 	},
 	"no size means one pod": {
-		func(o *Observation) { o.Memcached.Spec.Size = nil; counted(1, 1, 1, 1)(o) }, ready, "Ready", "all pods are up to date and ready", true,
+		func(o *Observation) { o.Deployment.Spec.Replicas = nil; counted(1, 1, 1, 1)(o) }, ready, "Ready", "all pods are up to date and ready", true,
+	},
+
+	"pods that are removed are counted no further than those that are asked for": {
+		counted(5, 5, 5, 5), reconciling, "RollingOut", "3 of 3 pods are up to date, 5 ready", true,
+	},
+	"the Deployment's own number of replicas counts": {
+		func(o *Observation) { o.Deployment.Spec.Replicas = new(int32(2)); counted(2, 2, 2, 2)(o) }, ready, "Ready", "all pods are up to date and ready", true,
 	},
 
 	"a new Deployment of size 0 is ready at once": {
@@ -60,6 +67,15 @@ var rollouts = map[string]row{
 		ready, "Ready", "scaled to zero", false,
 	},
 
+	"size 0 is reached when the pods that are left have ended": {
+		all(size0, counted(0, 0, 0, 0), podIs("cache-a", ended(corev1.PodFailed)), podIs("cache-b", ended(corev1.PodSucceeded)), podIs("cache-c", terminating)),
+		ready, "Ready", "scaled to zero", false,
+	},
+	"an evicted pod does not speak": {
+		all(oneMissing, waits("cache-a", "ErrImagePull", "x"), podIs("cache-a", ended(corev1.PodFailed))),
+		reconciling, "RollingOut", "3 of 3 pods are up to date, 2 ready", true,
+	},
+
 	"a quota stops the pods, in the server's words": {
 		all(counted(2, 2, 2, 2), deploymentSays("ReplicaFailure", corev1.ConditionTrue, "FailedCreate", quotaWords)),
 		reconciling, "FailedCreate", quotaWords, true,
@@ -76,11 +92,11 @@ var rollouts = map[string]row{
 	},
 	"the deadline passed and no pod says why": {
 		all(counted(3, 1, 2, 2), deadlinePassed), stalled, "ProgressDeadlineExceeded",
-		"the roll-out has made no progress within its deadline: 2 of 3 pods are ready, 1 up to date", true,
+		"the roll-out has made no progress within its deadline: 1 of 3 pods are up to date, 2 ready", true,
 	},
 	"the deadline of an earlier generation counts for nothing": {
 		all(counted(3, 1, 2, 2), deadlinePassed, func(o *Observation) { o.Deployment.Generation++ }),
-		reconciling, "RollingOut", "2 of 3 pods are ready, 1 up to date", true,
+		reconciling, "RollingOut", "1 of 3 pods are up to date, 2 ready", true,
 	},
 	"the deadline passed and a pod says why": {
 		all(oneMissing, deadlinePassed, waits("cache-a", "ImagePullBackOff", pullWords)),
@@ -96,11 +112,11 @@ var rollouts = map[string]row{
 	},
 	"a pod that is being deleted does not speak": {
 		all(oneMissing, waits("cache-a", "ErrImagePull", "x"), podIs("cache-a", terminating)),
-		reconciling, "RollingOut", "2 of 3 pods are ready, 3 up to date", true,
+		reconciling, "RollingOut", "3 of 3 pods are up to date, 2 ready", true,
 	},
 	"a container that is only starting stops nothing": {
 		all(oneMissing, waits("cache-a", "ContainerCreating", ""), waits("cache-a", "PodInitializing", ""), waits("cache-a", "", "")),
-		reconciling, "RollingOut", "2 of 3 pods are ready, 3 up to date", true,
+		reconciling, "RollingOut", "3 of 3 pods are up to date, 2 ready", true,
 	},
 	"a container that crashes tells its last exit": {
 		all(oneMissing, waits("cache-a", "CrashLoopBackOff", crashWords), podIs("cache-a", func(pod *corev1.Pod) {
@@ -134,7 +150,7 @@ var rollouts = map[string]row{
 		all(oneMissing, podIs("cache-a", func(pod *corev1.Pod) {
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionUnknown}}
 		})),
-		reconciling, "RollingOut", "2 of 3 pods are ready, 3 up to date", true,
+		reconciling, "RollingOut", "3 of 3 pods are up to date, 2 ready", true,
 	},
 	"a reason that the API would not take moves into the message": {
 		all(oneMissing, waits("cache-a", "no such image!", "pull failed")),

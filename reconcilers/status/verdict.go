@@ -235,7 +235,7 @@ func rollOutUnfinished(o Observation) *verdict {
 
 func counts(o Observation) string {
 	s := o.Deployment.Status
-	return fmt.Sprintf("%d of %d pods are up to date; %d of all %d are ready", s.UpdatedReplicas, size(o), s.ReadyReplicas, s.Replicas)
+	return fmt.Sprintf("%d of %d pods are up to date, %d ready", min(s.UpdatedReplicas, size(o)), size(o), s.ReadyReplicas)
 }
 
 func timedOut(o Observation) bool {

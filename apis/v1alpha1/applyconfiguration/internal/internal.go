@@ -229,6 +229,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: resources
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.Resources
+    - name: rollout
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Rollout
     - name: service
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.Service
@@ -586,6 +589,31 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: requests
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.ResourceAmounts
+- name: com.github.example.memcached-operator.apis.v1alpha1.Rollout
+  map:
+    fields:
+    - name: maxSurge
+      type:
+        scalar: untyped
+        list:
+          elementType:
+            namedType: __untyped_atomic_
+          elementRelationship: atomic
+        map:
+          elementType:
+            namedType: __untyped_deduced_
+          elementRelationship: separable
+    - name: maxUnavailable
+      type:
+        scalar: untyped
+        list:
+          elementType:
+            namedType: __untyped_atomic_
+          elementRelationship: atomic
+        map:
+          elementType:
+            namedType: __untyped_deduced_
+          elementRelationship: separable
 - name: com.github.example.memcached-operator.apis.v1alpha1.Rules
   map:
     fields:

@@ -107,6 +107,10 @@ type MemcachedSpecApplyConfiguration struct {
 	// replaces the next: 0 to 540, below the roll-out's deadline of 600. A longer
 	// time gives the caches time to fill. Defaults to 5.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
+	// rollout is how many pods a roll-out replaces at a time. By default a new pod is
+	// started first, and an old one goes once the new one has been ready for
+	// minReadySeconds: one pod at a time, and never fewer than size.
+	Rollout *RolloutApplyConfiguration `json:"rollout,omitempty"`
 	// preStop is what happens before a pod is told to stop. Defaults to nothing:
 	// memcached stops at once.
 	PreStop *PreStopApplyConfiguration `json:"preStop,omitempty"`
@@ -345,6 +349,14 @@ func (b *MemcachedSpecApplyConfiguration) WithTerminationGracePeriodSeconds(valu
 // If called multiple times, the MinReadySeconds field is set to the value of the last call.
 func (b *MemcachedSpecApplyConfiguration) WithMinReadySeconds(value int32) *MemcachedSpecApplyConfiguration {
 	b.MinReadySeconds = &value
+	return b
+}
+
+// WithRollout sets the Rollout field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Rollout field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithRollout(value *RolloutApplyConfiguration) *MemcachedSpecApplyConfiguration {
+	b.Rollout = value
 	return b
 }
 
