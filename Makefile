@@ -147,6 +147,14 @@ faults-short: kube ## Run the short form of the fault suite, in minutes.
 bench: kube ## Run the benchmarks, each beside its baseline; the output suits benchstat.
 	go test -run '^$$' -bench . -count $(BENCHCOUNT) ./reconcilers/... ./test/...
 
+.PHONY: scale
+scale: kube ## Measure the operator with 100 to 10,000 Memcacheds beside a bare client (docs/scale.md).
+	go test -tags scale -count 1 -timeout 4h -v ./test/scale $(SCALEFLAGS)
+
+.PHONY: scale-short
+scale-short: kube ## The same with 300 Memcacheds, in less than 3 minutes.
+	go test -tags scale -count 1 -timeout 15m -v ./test/scale -sizes 300 -idle 10s $(SCALEFLAGS)
+
 .PHONY: fuzz
 fuzz: ## Fuzz the renderer against kustomize: texts for FUZZTIME (1m), then sets of features.
 	go test -run '^$$' -fuzz FuzzRender -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./reconcilers/render

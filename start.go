@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -53,6 +54,9 @@ func isTransient(err error) bool {
 	if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
 		code := status.Status().Code
 		return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError
+	}
+	if _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); untrusted {
+		return false
 	}
 	_, unreachable := errors.AsType[*url.Error](err)
 	_, undiscovered := errors.AsType[*discovery.ErrGroupDiscoveryFailed](err)

@@ -83,7 +83,31 @@ func reduce(object client.Object) client.Object {
 			kept.Spec.Template.Spec.Containers = []corev1.Container{{Name: container.Name, Image: container.Image}}
 		}
 	}
-	kept.Status = deployment.Status
+	kept.Status = reduceStatus(deployment.Status)
+	return kept
+}
+
+// reduceStatus keeps of a Deployment's status what the status of a Memcached is made of. What
+// else changes in it wakes nobody.
+func reduceStatus(s appsv1.DeploymentStatus) appsv1.DeploymentStatus {
+	kept := appsv1.DeploymentStatus{
+		ObservedGeneration: s.ObservedGeneration,
+		Replicas:           s.Replicas,
+		UpdatedReplicas:    s.UpdatedReplicas,
+		ReadyReplicas:      s.ReadyReplicas,
+		AvailableReplicas:  s.AvailableReplicas,
+	}
+	for _, c := range s.Conditions {
+		switch {
+		case c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionTrue && s.AvailableReplicas > 0:
+			kept.Conditions = append(kept.Conditions, appsv1.DeploymentCondition{Type: c.Type, Status: c.Status})
+		case c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse:
+			kept.Conditions = append(kept.Conditions, appsv1.DeploymentCondition{Type: c.Type, Status: c.Status, Reason: c.Reason})
+		case c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue:
+			kept.Conditions = append(kept.Conditions,
+				appsv1.DeploymentCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+		}
+	}
 	return kept
 }
 

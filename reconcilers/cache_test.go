@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 
@@ -48,5 +50,49 @@ func TestCache_KeepsOfAMemcachedWhatIsRead(t *testing.T) {
 	fatal(t, err)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the cache keeps\n%+v, want\n%+v", got, want)
+	}
+}
+
+func TestCache_KeepsOfADeploymentsStatusWhatIsRead(t *testing.T) {
+	t.Parallel()
+	options, err := reconcilers.CacheOptions(nil)
+	fatal(t, err)
+	condition := func(kind appsv1.DeploymentConditionType, is corev1.ConditionStatus) appsv1.DeploymentCondition {
+		return appsv1.DeploymentCondition{Type: kind, Status: is, Reason: "Reason", Message: "message", LastUpdateTime: metav1.NewTime(time.Unix(1, 0))}
+	}
+	type conditions = []appsv1.DeploymentCondition
+	for name, test := range map[string]struct {
+		available  int32
+		live, want conditions
+	}{
+		"keeps that enough pods are available": {
+			1, conditions{condition(appsv1.DeploymentAvailable, corev1.ConditionTrue)},
+			conditions{{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue}}},
+		"drops that nothing is missing at size 0": {
+			0, conditions{condition(appsv1.DeploymentAvailable, corev1.ConditionTrue)}, nil},
+		"drops progress": {
+			1, conditions{condition(appsv1.DeploymentProgressing, corev1.ConditionTrue)}, nil},
+		"keeps why there is no progress": {
+			1, conditions{condition(appsv1.DeploymentProgressing, corev1.ConditionFalse)},
+			conditions{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "Reason"}}},
+		"keeps why pods are not created": {
+			1, conditions{condition(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue)},
+			conditions{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "Reason", Message: "message"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			live := &appsv1.Deployment{Status: appsv1.DeploymentStatus{
+				ObservedGeneration: 2, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: test.available,
+				UnavailableReplicas: 1, CollisionCount: new(int32(1)), Conditions: test.live,
+			}}
+			got, err := options.DefaultTransform(live)
+			fatal(t, err)
+			want := appsv1.DeploymentStatus{
+				ObservedGeneration: 2, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: test.available, Conditions: test.want,
+			}
+			if kept := got.(*appsv1.Deployment).Status; !reflect.DeepEqual(kept, want) {
+				t.Errorf("the cache keeps\n%+v, want\n%+v", kept, want)
+			}
+		})
 	}
 }

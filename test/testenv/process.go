@@ -21,7 +21,7 @@ import (
 
 const (
 	// exitTimeout is how long the operator may take to exit.
-	exitTimeout = 20 * time.Second
+	exitTimeout = 90 * time.Second
 	// readyTimeout is how long it may take to become ready.
 	readyTimeout = time.Minute
 	pollInterval = 20 * time.Millisecond

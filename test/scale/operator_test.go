@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build scale
+
+package scale
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/example/memcached-operator/test/controlplane"
+)
+
+const (
+	// readyTimeout is how long the operator may take to be ready.
+	readyTimeout = 2 * time.Minute
+	// stopTimeout is how long it may take to end; a pod has 10 s.
+	stopTimeout = 10 * time.Second
+	// settleTime is how long there must be neither requests nor reconciles for the operator to
+	// count as settled, and settleInterval how often that is looked at.
+	settleTime     = 3 * time.Second
+	settleInterval = 500 * time.Millisecond
+	// clockTicks is in how many parts of a second Linux gives the CPU time of a process.
+	clockTicks = 100
+)
+
+// operator is the operator's program, running.
+type operator struct {
+	env     *env
+	command *exec.Cmd
+	started time.Time
+	// probes and metrics are the addresses that it serves these on.
+	probes, metrics string
+	// output is the file with its standard error.
+	output string
+	heap   string
+	ended  chan struct{}
+}
+
+// start starts the operator for all namespaces, with leader election. It ends with the test,
+// at the latest.
+func (e *env) start(t *testing.T) *operator {
+	t.Helper()
+	o := &operator{env: e, probes: freeAddress(t), metrics: freeAddress(t), ended: make(chan struct{})}
+	dir := t.TempDir()
+	o.output, o.heap = filepath.Join(dir, "output"), filepath.Join(dir, "heap")
+	output, err := os.Create(o.output)
+	fatal(t, err)
+	defer output.Close()
+	o.command = exec.CommandContext(context.WithoutCancel(t.Context()), suite.program,
+		"--kubeconfig="+e.kubeconfig(t, filepath.Join(dir, "kubeconfig")),
+		"--leader-elect", "--leader-elect-namespace="+controlplane.OperatorNamespace,
+		"--max-concurrent-reconciles="+strconv.Itoa(writers),
+		"--health-probe-bind-address="+o.probes,
+		"--metrics-bind-address="+o.metrics, "--metrics-secure=false")
+	// Neither a cluster nor a memory limit of the environment is meant.
+	o.command.Env = append(os.Environ(), "KUBECONFIG=", "HOME="+dir, "KUBERNETES_SERVICE_HOST=", "WATCH_NAMESPACE=",
+		"CONTAINER_MEMORY_LIMIT=", "GOMEMLIMIT=", "GOGC=", "SCALE_HEAP="+o.heap)
+	o.command.Stdout, o.command.Stderr = output, output
+	e.proxy.forgetLease()
+	o.started = time.Now()
+	fatal(t, o.command.Start())
+	go func() {
+		_ = o.command.Wait() // the process's state says the same
+		close(o.ended)
+	}()
+	t.Cleanup(func() {
+		_ = o.command.Process.Kill() // it fails when the process has ended
+		<-o.ended
+		if t.Failed() {
+			t.Logf("the end of the operator's log:\n%s", o.tail())
+		}
+	})
+	return o
+}
+
+// kubeconfig writes the operator's identity to the file name, and returns name.
+func (e *env) kubeconfig(t *testing.T, name string) string {
+	t.Helper()
+	config := clientcmdapi.NewConfig()
+	config.Clusters["scale"] = &clientcmdapi.Cluster{Server: e.operator.Host, CertificateAuthorityData: e.operator.CAData}
+	config.AuthInfos["scale"] = &clientcmdapi.AuthInfo{Token: e.operator.BearerToken}
+	config.Contexts["scale"] = &clientcmdapi.Context{Cluster: "scale", AuthInfo: "scale"}
+	config.CurrentContext = "scale"
+	fatal(t, clientcmd.WriteToFile(*config, name))
+	return name
+}
+
+// freeAddress returns an address on loopback that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	fatal(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// tail returns the last lines of the operator's output.
+func (o *operator) tail() string {
+	content, err := os.ReadFile(o.output)
+	if err != nil {
+		return err.Error()
+	}
+	return string(content[max(0, len(content)-4096):])
+}
+
+// stop ends the operator as the kubelet does.
+func (o *operator) stop(t *testing.T) {
+	t.Helper()
+	fatal(t, o.command.Process.Signal(syscall.SIGTERM))
+	select {
+	case <-o.ended:
+	case <-time.After(stopTimeout):
+		t.Fatalf("the operator did not end within %s", stopTimeout)
+	}
+	if status := o.command.ProcessState.ExitCode(); status != 0 {
+		t.Fatalf("the operator exits with %d:\n%s", status, o.tail())
+	}
+}
+
+// ready waits until the operator is ready and returns how long that took from its start.
+func (o *operator) ready(t *testing.T) time.Duration {
+	t.Helper()
+	eventually(t, "the operator should be ready", 10*time.Millisecond, readyTimeout, func() bool {
+		select {
+		case <-o.ended:
+			t.Fatal("the operator ended")
+		default:
+		}
+		status, _ := get(t, "http://"+o.probes+"/readyz")
+		return status == http.StatusOK
+	})
+	return time.Since(o.started)
+}
+
+// get asks for url. Status 0 is no answer.
+func get(t *testing.T, url string) (status int, body []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	fatal(t, err)
+	response, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil
+	}
+	defer response.Body.Close()
+	body, err = io.ReadAll(response.Body)
+	if err != nil {
+		return 0, nil
+	}
+	return response.StatusCode, body
+}
+
+// reconciles returns how often the operator has reconciled a Memcached.
+func (o *operator) reconciles(t *testing.T) int {
+	t.Helper()
+	_, body := get(t, "http://"+o.metrics+"/metrics")
+	total := 0
+	for scanner := bufio.NewScanner(bytes.NewReader(body)); scanner.Scan(); {
+		line, ok := strings.CutPrefix(scanner.Text(), `controller_runtime_reconcile_total{controller="memcached"`)
+		if !ok {
+			continue
+		}
+		value, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
+		fatal(t, err)
+		total += int(value)
+	}
+	return total
+}
+
+// settle waits until the operator has reconciled at least that many times, and then until it
+// has neither reconciled nor sent a request other than for its lease for settleTime.
+func (o *operator) settle(t *testing.T, atLeast int) {
+	t.Helper()
+	timeout := 10*time.Minute + time.Duration(atLeast)*200*time.Millisecond
+	last, since := 0, time.Now()
+	eventually(t, fmt.Sprintf("the operator should settle after %d reconciles", atLeast), settleInterval, timeout, func() bool {
+		reconciles := o.reconciles(t)
+		if reconciles != last {
+			last, since = reconciles, time.Now()
+		}
+		if answered := o.env.proxy.lastAnswer(); answered.After(since) {
+			since = answered
+		}
+		return reconciles >= atLeast && time.Since(since) >= settleTime
+	})
+}
+
+// usage is what a process uses.
+type usage struct {
+	// rss and maxRSS are its resident memory in bytes, now and at most. anonymous is the part
+	// of rss that is not the program's file, which the kernel can drop and read again.
+	rss, maxRSS, anonymous int64
+	cpu                    time.Duration
+}
+
+// usage returns what the operator uses.
+func (o *operator) usage(t *testing.T) usage {
+	t.Helper()
+	directory := fmt.Sprintf("/proc/%d/", o.command.Process.Pid)
+	status, err := os.ReadFile(directory + "status")
+	fatal(t, err)
+	var used usage
+	for line := range strings.Lines(string(status)) {
+		key, value, _ := strings.Cut(line, ":")
+		switch key {
+		case "VmRSS":
+			used.rss = kibibytes(t, value)
+		case "RssAnon":
+			used.anonymous = kibibytes(t, value)
+		case "VmHWM":
+			used.maxRSS = kibibytes(t, value)
+		}
+	}
+	stat, err := os.ReadFile(directory + "stat")
+	fatal(t, err)
+	// The fields behind the program's name, which is in brackets; proc(5) counts from 1.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	for _, field := range []string{fields[14-3], fields[15-3]} { // utime, stime
+		ticks, err := strconv.ParseInt(field, 10, 64)
+		fatal(t, err)
+		used.cpu += time.Duration(ticks) * time.Second / clockTicks
+	}
+	return used
+}
+
+// kibibytes returns the bytes that a value such as "1024 kB" means.
+func kibibytes(t *testing.T, value string) int64 {
+	t.Helper()
+	number, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+	fatal(t, err)
+	return number << 10
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build scale
+
+package scale
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// restartFigures are about a start of the operator when nothing has changed.
+type restartFigures struct {
+	// ready is from the start of the process to readiness, leads to the lease.
+	ready, leads time.Duration
+	// writes are the operator's, those for the new Memcached left out.
+	writes int
+	// served is from the lease to the last child of a Memcached that was created right after
+	// the start of the process, or from its creation when that came later.
+	served time.Duration
+	used   usage
+}
+
+// measureRestart stops o, starts the operator again, creates a Memcached at once, and waits
+// until the operator has looked at all of count Memcacheds.
+func (e *env) measureRestart(t *testing.T, o *operator, count int) (*operator, restartFigures) {
+	t.Helper()
+	o.stop(t)
+	added := e.watchChildren(t)
+	before := e.proxy.counts()
+	o = e.start(t)
+	fatal(t, e.Client.Create(t.Context(), memcached(newNamespace, "created-after-restart")))
+	createdAt := time.Now()
+	var figures restartFigures
+	figures.ready = o.ready(t)
+	lastChild := added.last(t)
+	leads := e.proxy.leaderSince()
+	figures.leads = leads.Sub(o.started)
+	from := leads
+	if createdAt.After(from) {
+		from = createdAt
+	}
+	figures.served = max(0, lastChild.Sub(from))
+	o.settle(t, count+1)
+	figures.writes = e.proxy.counts().since(before).of(func(r request) bool { return r.isWrite() && r.namespace != newNamespace })
+	figures.used = o.usage(t)
+	return o, figures
+}
+
+// childKinds are the kinds of the objects that a Memcached gets.
+var childKinds = []schema.GroupVersionKind{
+	{Group: "apps", Version: "v1", Kind: "Deployment"},
+	{Group: "", Version: "v1", Kind: "Service"},
+	{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
+}
+
+// additions receives when the first object of each of childKinds was added.
+type additions chan time.Time
+
+// watchChildren watches newNamespace, which has no children yet, until the test ends.
+func (e *env) watchChildren(t *testing.T) additions {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	watcher := e.watcher(t)
+	added := make(additions, len(childKinds))
+	for _, kind := range childKinds {
+		watching, err := watcher.Watch(ctx, metadataList(kind), client.InNamespace(newNamespace))
+		fatal(t, err)
+		go func() {
+			for event := range watching.ResultChan() {
+				if event.Type == watch.Added {
+					added <- time.Now()
+					return
+				}
+			}
+		}()
+	}
+	return added
+}
+
+// last waits for an object of each kind and returns when the last one was added.
+func (a additions) last(t *testing.T) time.Time {
+	t.Helper()
+	var last time.Time
+	timeout := time.After(readyTimeout)
+	for range childKinds {
+		select {
+		case at := <-a:
+			if at.After(last) {
+				last = at
+			}
+		case <-timeout:
+			t.Fatalf("the new Memcached did not get its children within %s", readyTimeout)
+		}
+	}
+	return last
+}
