@@ -57,7 +57,8 @@ func run(ctx context.Context, args []string) error {
 		return nil
 	}
 	raw := ctrlzap.NewRaw(ctrlzap.UseFlagOptions(&o.zap))
-	defer raw.Sync() //nolint:errcheck // standard error cannot always be synced, and nothing is lost
+	// Standard error cannot always be synced, and then nothing is lost.
+	defer func() { _ = raw.Sync() }()
 	// HTTP servers log there what clients do wrong.
 	defer zap.RedirectStdLog(raw)()
 	logger := zapr.NewLogger(raw)

@@ -115,8 +115,8 @@ func (r *Reconciler) render(observed *observation) ([]*unstructured.Unstructured
 	}), err
 }
 
-// apply makes desired so. An object whose kind turns out to be gone is left out. The error
-// is that of owner.Verify.
+// apply applies desired. Objects of a kind that the API server does not serve any more are
+// skipped. The error is that of owner.Verify.
 func (r *Reconciler) apply(ctx context.Context, observed *observation, owner *apply.Owner, desired []*unstructured.Unstructured) error {
 	results, err := r.applier.Apply(ctx, owner, desired)
 	for _, result := range results {
@@ -172,7 +172,7 @@ func (r *Reconciler) outcome(observed *observation) (ctrl.Result, error) {
 	if transient != nil {
 		return ctrl.Result{}, transient
 	}
-	if after := r.lookAgain(observed); after > 0 {
+	if after := r.requeueAfter(observed); after > 0 {
 		return ctrl.Result{RequeueAfter: after}, nil
 	}
 	if terminal != nil && observed.newlyStalled {
@@ -196,9 +196,9 @@ func failures(observed *observation) (transient, terminal error) {
 	return errors.Join(transient, observed.PruneErr), terminal
 }
 
-// lookAgain is how soon to look at what no watch will show; 0 says that there is no
+// requeueAfter is how soon to look at what no watch will show; 0 says that there is no
 // such thing.
-func (r *Reconciler) lookAgain(observed *observation) time.Duration {
+func (r *Reconciler) requeueAfter(observed *observation) time.Duration {
 	if observed.overtaken {
 		return lookAtOnce
 	}

@@ -30,7 +30,7 @@ const (
 	// maxSets bounds the memory that sets of components take, at about 15 KB each: authors
 	// of Memcacheds choose the sets.
 	maxSets = 1024
-	// maxBuilders is how many locks the namespaces share.
+	// maxBuilders is how many locks the namespaces share, by a hash of their names.
 	maxBuilders = 256
 )
 
@@ -173,7 +173,7 @@ func (r *Renderer) prebuiltFor(in input, kinds [][]any) (*prebuilt, error) {
 	name := strings.Join(key, ",")
 	set := r.set(name, func() (*prebuilt, error) { return r.prebuild(components, example) })
 	if !set.built.Load() {
-		namespace := fmt.Sprint(lookup(in.memcached, []any{"metadata", "namespace"}))
+		namespace := in.namespace()
 		r.builders.LockKey(namespace)
 		defer func() { _ = r.builders.UnlockKey(namespace) }()
 	}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcilers_test
+
+import (
+	"net/http"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
+func TestStatus_EditedByOthersIsPutBack(t *testing.T) {
+	t.Parallel()
+	namespace := newNamespace(t)
+	startOperator(t, suite.operator, namespace, nil)
+	mc := newMemcached(t, namespace, "edited", 1)
+	ready(t, mc)
+	want := mc.Status.DeepCopy()
+	for name, edit := range map[string]func(*cachev1alpha1.MemcachedStatus){
+		"wiped":              func(s *cachev1alpha1.MemcachedStatus) { *s = cachev1alpha1.MemcachedStatus{} },
+		"another generation": func(s *cachev1alpha1.MemcachedStatus) { s.ObservedGeneration = 99 },
+		"a condition":        func(s *cachev1alpha1.MemcachedStatus) { s.Conditions[0].Status = metav1.ConditionFalse },
+		"the nodes":          func(s *cachev1alpha1.MemcachedStatus) { s.Nodes = append(s.Nodes, "another") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			fatal(t, suite.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc))
+			edit(&mc.Status)
+			fatal(t, suite.Client.Status().Update(t.Context(), mc, client.FieldOwner("somebody")))
+			eventually(t, mc, "the status that it had", func(mc *cachev1alpha1.Memcached) bool {
+				return isReady(mc) && len(mc.Status.Nodes) == 1 && mc.Status.Endpoint == want.Endpoint && mc.Status.ObservedGeneration == want.ObservedGeneration
+			})
+		})
+	}
+}
+
+func TestStatus_ConditionOfOthersStaysAndCostsNoWrite(t *testing.T) {
+	t.Parallel()
+	namespace := newNamespace(t)
+	o := startOperator(t, suite.operator, namespace, nil)
+	mc := newMemcached(t, namespace, "shared", 0)
+	ready(t, mc)
+	foreign := metav1.Condition{Type: "BackedUp", Status: metav1.ConditionTrue, Reason: "Done", LastTransitionTime: metav1.Now()}
+	meta.SetStatusCondition(&mc.Status.Conditions, foreign)
+	before := len(o.matching("/memcacheds/shared/status"))
+	fatal(t, suite.Client.Status().Update(t.Context(), mc, client.FieldOwner("backup")))
+	// A Service that is put back changes nothing in the status. When it was put back the second
+	// time, the reconcile that did it the first time has ended.
+	for range 2 {
+		patch(t, service(namespace, "shared"), `{"spec":{"publishNotReadyAddresses":false}}`)
+		eventually(t, service(namespace, "shared"), "the Service is put back", func(s *corev1.Service) bool { return s.Spec.PublishNotReadyAddresses })
+	}
+	if writes := o.matching("/memcacheds/shared/status")[before:]; len(writes) > 0 {
+		t.Errorf("writes of the status: %v", writes)
+	}
+	fatal(t, suite.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc))
+	if meta.FindStatusCondition(mc.Status.Conditions, foreign.Type) == nil {
+		t.Errorf("the condition of others is gone: %+v", mc.Status.Conditions)
+	}
+}
+
+// The Memcached changes after it was read and before its status is written.
+func TestStatus_OfAnotherVersionIsNotWritten(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(t *testing.T, mc *cachev1alpha1.Memcached){
+		"edited": func(t *testing.T, mc *cachev1alpha1.Memcached) {
+			t.Helper()
+			patch(t, mc.DeepCopy(), `{"spec":{"minReadySeconds":7}}`)
+		},
+		"replaced": func(t *testing.T, mc *cachev1alpha1.Memcached) {
+			t.Helper()
+			fatal(t, suite.Client.Delete(t.Context(), mc.DeepCopy()))
+			gone(t, mc.DeepCopy())
+			newMemcached(t, mc.Namespace, mc.Name, 0)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			namespace := newNamespace(t)
+			o := startOperator(t, suite.operator, namespace, nil)
+			mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "changing"}}
+			o.onFirst("PATCH", "/memcacheds/changing/status", func() { change(t, mc) })
+			newMemcached(t, namespace, mc.Name, 0)
+			ready(t, mc)
+			if got := o.statuses("/memcacheds/changing/status"); got[0] != http.StatusConflict {
+				t.Errorf("the status of the version before was answered by %d, want 409: %v", got[0], got)
+			}
+		})
+	}
+}
