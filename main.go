@@ -66,12 +66,11 @@ func run(ctx context.Context, args []string) error {
 	klog.SetLogger(logger.WithName("client-go"))
 	logger.Info("starting", "version", version)
 	setMemoryLimit(o.memoryLimit)
-	allowGarbage(whileChecking)
+	limitGarbage()
 	renderer, err := newRenderer(o)
 	if err != nil {
 		return err
 	}
-	allowGarbage(whileRunning)
 	cfg, err := connect(o.kubeconfig)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,11 +23,18 @@ import (
 // observation is what one reconcile knows, filled in step by step.
 type observation struct {
 	status.Observation
+	// absent is why optional kinds cannot be used.
+	absent map[schema.GroupVersionKind]preflight.Absence
 	pruned []client.Object
 	// newlyStalled says that the status tells of a stop that it did not tell before.
 	newlyStalled bool
 	// overtaken says that the Memcached changed while its status was written.
 	overtaken bool
+}
+
+// isUsable reports whether objects of kind can be made.
+func (o *observation) isUsable(kind schema.GroupVersionKind) bool {
+	return o.absent[kind] == preflight.Present
 }
 
 // leaveOut notes that object was rendered and not applied.
@@ -55,7 +63,10 @@ func (r *Reconciler) observe(ctx context.Context, req ctrl.Request) (*observatio
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods: %w", err)
 	}
-	return &observation{Observation: status.Observation{Memcached: mc, Pods: pods.Items}}, nil
+	return &observation{
+		Observation: status.Observation{Memcached: mc, Pods: pods.Items},
+		absent:      r.optional.snapshot(),
+	}, nil
 }
 
 // deployment is the Deployment that runs memcached, the one of the Memcached's own

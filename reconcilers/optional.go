@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -82,17 +83,13 @@ func (o *optional) absence(kind schema.GroupVersionKind) preflight.Absence {
 	return o.absent[kind]
 }
 
-// usable are the optional kinds that can be used now.
-func (o *optional) usable() []schema.GroupVersionKind {
+// snapshot returns why each of the optional kinds cannot be used now. A reconcile renders and
+// prunes by one snapshot: objects of a kind that becomes usable in between were not rendered,
+// and must not be pruned.
+func (o *optional) snapshot() map[schema.GroupVersionKind]preflight.Absence {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	var kinds []schema.GroupVersionKind
-	for _, kind := range o.kinds {
-		if o.absent[kind] == preflight.Present {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds
+	return maps.Clone(o.absent)
 }
 
 // set notes what is known of kind now, and tells whether that is news.
@@ -111,16 +108,24 @@ func (o *optional) set(ctx context.Context, kind schema.GroupVersionKind, absenc
 	return true
 }
 
-// isGone tells whether err, which a write of an object of kind met, means that the API
-// server does not serve kind any more. Then it is done without from now on, and a
-// look will tell what is true.
+// isGone reports whether err, which a write of an object of kind met, means that the API
+// server does not serve kind any more. Then it is left out from now on, and a look soon finds
+// out what is true.
 func (o *optional) isGone(ctx context.Context, kind schema.GroupVersionKind, err error) bool {
 	if !o.renderer.IsOptional(kind) {
 		return false
 	}
 	var unwatched *cache.ErrResourceNotCached
-	// A kind whose definition is being deleted still is served, less create.
-	if !apierrors.IsNotFound(err) && !apierrors.IsMethodNotSupported(err) && !meta.IsNoMatchError(err) && !errors.As(err, &unwatched) {
+	switch {
+	case apierrors.IsNotFound(err):
+		// It may as well be the object that is gone, or its namespace.
+		resources, err := o.server.Resources(ctx, kind.GroupVersion())
+		if _, served := resources[kind.Kind]; served || err != nil {
+			return false
+		}
+	case apierrors.IsMethodNotSupported(err), meta.IsNoMatchError(err), errors.As(err, &unwatched):
+		// A kind whose definition is being deleted still is served, less create.
+	default:
 		return false
 	}
 	o.set(ctx, kind, preflight.NotServed, "")

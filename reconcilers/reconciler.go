@@ -107,11 +107,12 @@ func (r *Reconciler) render(observed *observation) ([]*unstructured.Unstructured
 	defer func() { renderSeconds.Observe(time.Since(start).Seconds()) }()
 	rendered, err := r.renderer.Render(observed.Memcached)
 	return slices.DeleteFunc(rendered, func(object *unstructured.Unstructured) bool {
-		absence := r.optional.absence(object.GroupVersionKind())
-		if absence != preflight.Present {
-			observed.leaveOut(object, absence)
+		kind := object.GroupVersionKind()
+		if observed.isUsable(kind) {
+			return false
 		}
-		return absence != preflight.Present
+		observed.leaveOut(object, observed.absent[kind])
+		return true
 	}), err
 }
 
@@ -135,8 +136,14 @@ func (r *Reconciler) prune(ctx context.Context, observed *observation, owner *ap
 	if slices.ContainsFunc(observed.Results, func(r apply.Result) bool { return r.Err != nil || r.Action == apply.Waiting }) {
 		return nil
 	}
+	kinds := slices.Clone(r.kinds)
+	for _, kind := range r.optional.kinds {
+		if observed.isUsable(kind) {
+			kinds = append(kinds, kind)
+		}
+	}
 	var err error
-	observed.pruned, err = r.applier.Prune(ctx, owner, slices.Concat(r.kinds, r.optional.usable()), desired)
+	observed.pruned, err = r.applier.Prune(ctx, owner, kinds, desired)
 	if stale, ok := errors.AsType[*apply.StaleOwnerError](err); ok {
 		return stale
 	}

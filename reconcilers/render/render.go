@@ -78,7 +78,9 @@ func New(tree Tree, defaults Defaults) (*Renderer, error) {
 		parts:    newParts(),
 		builders: keymutex.NewHashed(maxBuilders),
 	}
-	defer openAPI.reset()
+	defer builds.freeSchema()
+	builds.begin()
+	defer builds.end()
 	specBounds() // Now, and not when the first Memcached waits for it.
 	kinds, err := r.check()
 	if err != nil {
@@ -205,6 +207,8 @@ func (r *Renderer) set(name string, build func() (*prebuilt, error)) *set {
 
 // prebuild compiles and verifies the set components.
 func (r *Renderer) prebuild(components []string, example input) (*prebuilt, error) {
+	builds.begin()
+	defer builds.end()
 	example = example.without(r.off(components))
 	p, err := compile(r.parsed, components, example)
 	if err != nil {
