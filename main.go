@@ -59,7 +59,8 @@ func run(ctx context.Context, args []string) error {
 		return nil
 	}
 	raw := ctrlzap.NewRaw(ctrlzap.UseFlagOptions(&o.zap))
-	defer raw.Sync() //nolint:errcheck // standard error cannot always be synced, and nothing is lost
+	// Standard error cannot always be synced, and then nothing is lost.
+	defer func() { _ = raw.Sync() }()
 	// HTTP servers log there what clients do wrong.
 	defer zap.RedirectStdLog(raw)()
 	logger := zapr.NewLogger(raw)
@@ -67,12 +68,11 @@ func run(ctx context.Context, args []string) error {
 	klog.SetLogger(logger.WithName("client-go"))
 	logger.Info("starting", "version", version)
 	setMemoryLimit(o.memoryLimit)
-	allowGarbage(whileChecking)
+	limitGarbage()
 	renderer, err := newRenderer(o)
 	if err != nil {
 		return err
 	}
-	allowGarbage(whileRunning)
 	cfg, err := connect(o.kubeconfig)
 	if err != nil {
 		return err

@@ -41,20 +41,15 @@ func setMemoryLimit(container int64) {
 	}
 }
 
-// How much garbage there may be, in percent of what is in use. Go's own figure is 100.
-const (
-	// Checking the templates makes much garbage and keeps little: collecting it at 50 took
-	// a third of the start (docs/decisions/0022).
-	whileChecking = 200
-	// The operator is asked to be small more than to be fast, and at rest there is little
-	// garbage.
-	whileRunning = 50
-)
+// garbagePercent is how much garbage there may be, in percent of what is in use, outside builds
+// of the templates. Go's own figure is 100; the operator is asked to be small more than to be
+// fast.
+const garbagePercent = 50
 
-// allowGarbage sets how much garbage there may be, unless GOGC says it.
-func allowGarbage(percent int) {
+// limitGarbage sets how much garbage there may be, unless GOGC says it.
+func limitGarbage() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
+		debug.SetGCPercent(garbagePercent)
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 // observation is what one reconcile knows, filled in step by step.
 type observation struct {
 	status.Observation
-	// absent is why optional kinds cannot be used; the empty value says that they can.
+	// absent is why optional kinds cannot be used.
 	absent map[schema.GroupVersionKind]preflight.Absence
 	pruned []client.Object
 	// newlyStalled says that the status tells of a stop that it did not tell before.
@@ -33,15 +33,9 @@ type observation struct {
 	overtaken bool
 }
 
-// usable returns the optional kinds that can be used.
-func (o *observation) usable() []schema.GroupVersionKind {
-	var kinds []schema.GroupVersionKind
-	for kind, absence := range o.absent {
-		if absence == preflight.Present {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds
+// isUsable reports whether objects of kind can be made.
+func (o *observation) isUsable(kind schema.GroupVersionKind) bool {
+	return o.absent[kind] == preflight.Present
 }
 
 // leaveOut notes that object was rendered and not applied.

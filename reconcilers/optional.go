@@ -108,9 +108,9 @@ func (o *optional) set(ctx context.Context, kind schema.GroupVersionKind, absenc
 	return true
 }
 
-// isGone tells whether err, which a write of an object of kind met, means that the API
-// server does not serve kind any more. Then it is done without from now on, and a
-// look will tell what is true.
+// isGone reports whether err, which a write of an object of kind met, means that the API
+// server does not serve kind any more. Then it is left out from now on, and a look soon finds
+// out what is true.
 func (o *optional) isGone(ctx context.Context, kind schema.GroupVersionKind, err error) bool {
 	if !o.renderer.IsOptional(kind) {
 		return false
@@ -118,7 +118,7 @@ func (o *optional) isGone(ctx context.Context, kind schema.GroupVersionKind, err
 	var unwatched *cache.ErrResourceNotCached
 	switch {
 	case apierrors.IsNotFound(err):
-		// It may as well be the namespace, or the object.
+		// It may as well be the object that is gone, or its namespace.
 		resources, err := o.server.Resources(ctx, kind.GroupVersion())
 		if _, served := resources[kind.Kind]; served || err != nil {
 			return false

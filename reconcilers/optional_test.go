@@ -5,6 +5,7 @@ package reconcilers_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -280,6 +281,32 @@ func TestAnOptionalObjectOfAUserIsLeftAlone(t *testing.T) {
 	fatal(t, suite.Client.Get(t.Context(), client.ObjectKeyFromObject(now), now))
 	if now.GetUID() != users.GetUID() || now.GetResourceVersion() != users.GetResourceVersion() {
 		t.Errorf("the user's Monitor was changed:\n%v", now.Object)
+	}
+}
+
+// A 404 may be the object's, or that of a namespace that is gone; neither says anything about
+// the kind, which every Memcached shares.
+func TestOptionalKind_StaysInUseWhenAnObjectVanishes(t *testing.T) {
+	t.Parallel()
+	namespace := newNamespace(t)
+	m := newMonitors(namespace)
+	m.grant(t)
+	m.install(t)
+	m.served(t, namespace)
+	// No look at what is served comes within the test.
+	o := setUp{edits: m.edits(), lookEvery: 24 * time.Hour}.start(t, suite.operator, namespace)
+	users := m.monitor(namespace, "sample")
+	fatal(t, suite.Client.Create(t.Context(), users))
+	o.onFirst(http.MethodGet, "/monitors/sample", func() {
+		if err := suite.Client.Delete(t.Context(), users); err != nil {
+			t.Error(err)
+		}
+	})
+	mc := newMonitored(t, namespace, "sample")
+	m.made(t, namespace, "sample")
+	says(t, mc, "")
+	if statuses := o.statuses("/monitors/sample"); !slices.Contains(statuses, http.StatusNotFound) {
+		t.Errorf("the requests for the Monitor were answered with %v, want a 404 among them", statuses)
 	}
 }
 

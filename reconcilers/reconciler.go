@@ -107,16 +107,17 @@ func (r *Reconciler) render(observed *observation) ([]*unstructured.Unstructured
 	defer func() { renderSeconds.Observe(time.Since(start).Seconds()) }()
 	rendered, err := r.renderer.Render(observed.Memcached)
 	return slices.DeleteFunc(rendered, func(object *unstructured.Unstructured) bool {
-		absence := observed.absent[object.GroupVersionKind()]
-		if absence != preflight.Present {
-			observed.leaveOut(object, absence)
+		kind := object.GroupVersionKind()
+		if observed.isUsable(kind) {
+			return false
 		}
-		return absence != preflight.Present
+		observed.leaveOut(object, observed.absent[kind])
+		return true
 	}), err
 }
 
-// apply makes desired so. An object whose kind turns out to be gone is left out. The error
-// is that of owner.Verify.
+// apply applies desired. Objects of a kind that the API server does not serve any more are
+// skipped. The error is that of owner.Verify.
 func (r *Reconciler) apply(ctx context.Context, observed *observation, owner *apply.Owner, desired []*unstructured.Unstructured) error {
 	results, err := r.applier.Apply(ctx, owner, desired)
 	for _, result := range results {
@@ -135,8 +136,14 @@ func (r *Reconciler) prune(ctx context.Context, observed *observation, owner *ap
 	if slices.ContainsFunc(observed.Results, func(r apply.Result) bool { return r.Err != nil || r.Action == apply.Waiting }) {
 		return nil
 	}
+	kinds := slices.Clone(r.kinds)
+	for _, kind := range r.optional.kinds {
+		if observed.isUsable(kind) {
+			kinds = append(kinds, kind)
+		}
+	}
 	var err error
-	observed.pruned, err = r.applier.Prune(ctx, owner, slices.Concat(r.kinds, observed.usable()), desired)
+	observed.pruned, err = r.applier.Prune(ctx, owner, kinds, desired)
 	if stale, ok := errors.AsType[*apply.StaleOwnerError](err); ok {
 		return stale
 	}
@@ -172,7 +179,7 @@ func (r *Reconciler) outcome(observed *observation) (ctrl.Result, error) {
 	if transient != nil {
 		return ctrl.Result{}, transient
 	}
-	if after := r.lookAgain(observed); after > 0 {
+	if after := r.requeueAfter(observed); after > 0 {
 		return ctrl.Result{RequeueAfter: after}, nil
 	}
 	if terminal != nil && observed.newlyStalled {
@@ -189,7 +196,7 @@ func failures(observed *observation) (transient, terminal error) {
 	for _, result := range observed.Results {
 		_, contended := errors.AsType[*apply.ContentionError](result.Err)
 		switch {
-		case contended: // lookAgain says when.
+		case contended: // requeueAfter says when.
 		case apply.IsTerminal(result.Err):
 			terminal = errors.Join(terminal, result.Err)
 		default:
@@ -199,9 +206,9 @@ func failures(observed *observation) (transient, terminal error) {
 	return errors.Join(transient, observed.PruneErr), terminal
 }
 
-// lookAgain is how soon to look at what no watch will show; 0 says that there is no
+// requeueAfter is how soon to look at what no watch will show; 0 says that there is no
 // such thing.
-func (r *Reconciler) lookAgain(observed *observation) time.Duration {
+func (r *Reconciler) requeueAfter(observed *observation) time.Duration {
 	if observed.overtaken {
 		return lookAtOnce
 	}

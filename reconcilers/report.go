@@ -28,21 +28,21 @@ import (
 // never change.
 const statusFieldManager = apply.FieldManager + "-status"
 
-// writeStatus makes the status of mc next, by one server-side apply, unless it is
-// that already. It writes to the very version that was read: a status that follows from an
-// older one is a StaleOwnerError. overtaken says that mc changed again meanwhile.
+// writeStatus applies next as the status of mc, unless mc has it. It writes to the
+// resourceVersion that was read: where the API server has another one, nothing is written, and
+// the error is a StaleOwnerError. overtaken reports that mc changed again meanwhile.
 func (r *Reconciler) writeStatus(ctx context.Context, mc *cachev1alpha1.Memcached, next cachev1alpha1.MemcachedStatus) (overtaken bool, err error) {
-	if holds(mc.Status, next) {
+	if isSameStatus(mc.Status, next) {
 		return false, nil
 	}
 	object := cachev1alpha1ac.Memcached(mc.Name, mc.Namespace).
-		WithUID(mc.UID).
 		WithResourceVersion(mc.ResourceVersion).
 		WithStatus(statusConfiguration(next))
 	overtaken, err = r.recent.Write(mc, func() (client.Object, error) {
 		err := r.client.Status().Apply(ctx, object, client.FieldOwner(statusFieldManager), client.ForceOwnership)
-		written := mc.DeepCopy()
-		written.Status = next
+		// The status is all that observe takes from it.
+		written := &cachev1alpha1.Memcached{Status: next}
+		written.Namespace, written.Name, written.UID = mc.Namespace, mc.Name, mc.UID
 		written.ResourceVersion = ptr.Deref(object.ResourceVersion, mc.ResourceVersion)
 		return written, err
 	})
@@ -57,9 +57,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, mc *cachev1alpha1.Memcache
 	return overtaken, nil
 }
 
-// holds reports whether status is next, apart from conditions of types that the operator
+// isSameStatus reports whether status is next, apart from conditions of types that the operator
 // does not set: those belong to others.
-func holds(status, next cachev1alpha1.MemcachedStatus) bool {
+func isSameStatus(status, next cachev1alpha1.MemcachedStatus) bool {
 	status.Conditions = slices.DeleteFunc(slices.Clone(status.Conditions), func(c metav1.Condition) bool {
 		return !slices.Contains(cachev1alpha1.ConditionTypes, c.Type)
 	})

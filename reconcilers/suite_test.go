@@ -154,17 +154,63 @@ func (s setUp) start(t *testing.T, cfg *rest.Config, namespace string) *operator
 type requests struct {
 	mu   sync.Mutex
 	seen []string
+	// answers are the statuses of the answers to requests.
+	answers []answered
+	// before is called before a request is sent.
+	before func(request string)
+}
+
+type answered struct {
+	request string
+	status  int
+}
+
+// onFirst calls f before the first request is sent that has method and ends with path.
+func (r *requests) onFirst(method, path string, f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var once sync.Once
+	r.before = func(request string) {
+		if strings.HasPrefix(request, method) && strings.HasSuffix(request, path) {
+			once.Do(f)
+		}
+	}
+}
+
+// statuses returns the statuses of the answers to requests that end with path.
+func (r *requests) statuses(path string) []int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var statuses []int
+	for _, answer := range r.answers {
+		if strings.HasSuffix(answer.request, path) {
+			statuses = append(statuses, answer.status)
+		}
+	}
+	return statuses
 }
 
 func (r *requests) count(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		path := req.URL.Path
-		if req.URL.Query().Get("watch") == "" && !strings.Contains(path, "/events") && !isList(req) {
-			r.mu.Lock()
-			r.seen = append(r.seen, req.Method+" "+path)
-			r.mu.Unlock()
+		if req.URL.Query().Get("watch") != "" || strings.Contains(path, "/events") || isList(req) {
+			return next.RoundTrip(req)
 		}
-		return next.RoundTrip(req)
+		request := req.Method + " " + path
+		r.mu.Lock()
+		r.seen = append(r.seen, request)
+		before := r.before
+		r.mu.Unlock()
+		if before != nil {
+			before(request)
+		}
+		response, err := next.RoundTrip(req)
+		if err == nil {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.answers = append(r.answers, answered{request, response.StatusCode})
+		}
+		return response, err
 	})
 }
 

@@ -4,9 +4,9 @@ package reconcilers_test
 
 import (
 	"context"
+	"net/http"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -41,7 +41,7 @@ func TestStatus_EditedByOthersIsPutBack(t *testing.T) {
 	}
 }
 
-func TestStatus_ConditionOfOthersStaysAndCostsNothing(t *testing.T) {
+func TestStatus_ConditionOfOthersStaysAndCostsNoWrite(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	o := startOperator(t, suite.operator, namespace, nil)
@@ -49,18 +49,50 @@ func TestStatus_ConditionOfOthersStaysAndCostsNothing(t *testing.T) {
 	ready(t, mc)
 	foreign := metav1.Condition{Type: "BackedUp", Status: metav1.ConditionTrue, Reason: "Done", LastTransitionTime: metav1.Now()}
 	meta.SetStatusCondition(&mc.Status.Conditions, foreign)
+	before := len(o.matching("/memcacheds/shared/status"))
 	fatal(t, suite.Client.Status().Update(t.Context(), mc, client.FieldOwner("backup")))
-	before := len(o.matching("/status"))
-	// The operator puts it back, and has looked at the status by then. The Deployment's own
-	// status does not change at 0 pods.
-	patch(t, deployment(namespace, "shared"), `{"spec":{"replicas":4}}`)
-	eventually(t, deployment(namespace, "shared"), "no replica", func(d *appsv1.Deployment) bool { return *d.Spec.Replicas == 0 })
-	ready(t, mc)
+	// A Service that is put back changes nothing in the status. When it was put back the second
+	// time, the reconcile that did it the first time has ended.
+	for range 2 {
+		patch(t, service(namespace, "shared"), `{"spec":{"publishNotReadyAddresses":false}}`)
+		eventually(t, service(namespace, "shared"), "the Service is put back", func(s *corev1.Service) bool { return s.Spec.PublishNotReadyAddresses })
+	}
+	if writes := o.matching("/memcacheds/shared/status")[before:]; len(writes) > 0 {
+		t.Errorf("writes of the status: %v", writes)
+	}
+	fatal(t, suite.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc))
 	if meta.FindStatusCondition(mc.Status.Conditions, foreign.Type) == nil {
 		t.Errorf("the condition of others is gone: %+v", mc.Status.Conditions)
 	}
-	if writes := o.matching("/status")[before:]; len(writes) > 2 {
-		t.Errorf("writes of the status: %v", writes)
+}
+
+// The Memcached changes after it was read and before its status is written.
+func TestStatus_OfAnotherVersionIsNotWritten(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(t *testing.T, mc *cachev1alpha1.Memcached){
+		"edited": func(t *testing.T, mc *cachev1alpha1.Memcached) {
+			t.Helper()
+			patch(t, mc.DeepCopy(), `{"spec":{"minReadySeconds":7}}`)
+		},
+		"replaced": func(t *testing.T, mc *cachev1alpha1.Memcached) {
+			t.Helper()
+			fatal(t, suite.Client.Delete(t.Context(), mc.DeepCopy()))
+			gone(t, mc.DeepCopy())
+			newMemcached(t, mc.Namespace, mc.Name, 0)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			namespace := newNamespace(t)
+			o := startOperator(t, suite.operator, namespace, nil)
+			mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "changing"}}
+			o.onFirst("PATCH", "/memcacheds/changing/status", func() { change(t, mc) })
+			newMemcached(t, namespace, mc.Name, 0)
+			ready(t, mc)
+			if got := o.statuses("/memcacheds/changing/status"); got[0] != http.StatusConflict {
+				t.Errorf("the status of the version before was answered by %d, want 409: %v", got[0], got)
+			}
+		})
 	}
 }
 

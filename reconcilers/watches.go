@@ -214,15 +214,17 @@ var podChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		!equality.Semantic.DeepEqual(before.Status, after.Status)
 }}
 
-// changedByOthers passes events of what recent does not know: what the cache shows is
-// remembered no longer, and a state that the operator wrote itself wakes nobody, since the
-// reconcile that wrote it has judged the server's answer. Nor does a change of what the cache
-// does not keep.
+// changedByOthers returns a predicate that drops events which need no reconcile: those of a
+// state that the operator wrote itself, since that reconcile has seen the server's answer, and
+// updates of what the cache does not keep, such as annotations of a Memcached. It also keeps
+// recent in step with the cache.
 func changedByOthers(recent *apply.Recent) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return !recent.Confirm(e.Object) },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return !recent.Confirm(e.ObjectNew) && !isSameButForVersion(e.ObjectOld, e.ObjectNew)
+			// What the cache showed last is older than the write then, and tells nothing.
+			pending := recent.IsPending(e.ObjectNew)
+			return !recent.Confirm(e.ObjectNew) && (pending || !isSameButForVersion(e.ObjectOld, e.ObjectNew))
 		},
 		// An object that was relabelled looks deleted.
 		DeleteFunc: func(e event.DeleteEvent) bool {

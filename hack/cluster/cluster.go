@@ -94,10 +94,10 @@ func (c *cluster) access() access {
 // failure returns why the cluster ended, or nil when it did not or was told to
 // by way of the context that it was started with.
 func (c *cluster) failure(told context.Context) error {
-	if told.Err() != nil {
-		return nil //nolint:nilerr // being told to stop is no failure
+	if told.Err() == nil {
+		return context.Cause(c.alive)
 	}
-	return context.Cause(c.alive)
+	return nil
 }
 
 // stop ends every process: those that change things first, then the API

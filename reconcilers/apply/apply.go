@@ -160,8 +160,8 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *unstructu
 		return func() Result { return a.create(ctx, owner, rendered) }, Result{}
 	case err != nil:
 		return nil, failed(rendered, fmt.Errorf("reading %s from the cache: %w", describe(rendered), err))
-	case !belongsTo(cached, owner):
-		return nil, a.notOurs(rendered, cached, owner)
+	case !isOwnedBy(cached, owner):
+		return nil, a.conflict(rendered, cached, owner)
 	case cached.GetDeletionTimestamp() != nil:
 		return nil, Result{Object: rendered, Action: Waiting, Live: cached}
 	}
@@ -178,7 +178,7 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *unstructu
 		return nil, Result{Object: rendered, Action: Failed, Err: err, Live: cached}
 	}
 	if !isApplied(cached) {
-		return func() Result { return a.takeOver(ctx, owner, rendered) }, Result{}
+		return func() Result { return a.adopt(ctx, owner, rendered) }, Result{}
 	}
 	return func() Result { return a.update(ctx, owner, rendered, cached) }, Result{}
 }
@@ -193,7 +193,7 @@ func (a *Applier) create(ctx context.Context, owner *Owner, rendered *unstructur
 	case apierrors.HasStatusCause(result.Err, corev1.NamespaceTerminatingCause):
 		return Result{Object: rendered, Action: Waiting}
 	case apierrors.IsConflict(result.Err):
-		return a.takeOver(ctx, owner, rendered)
+		return a.adopt(ctx, owner, rendered)
 	case result.Err != nil:
 		result.Err = fmt.Errorf("creating %s: %w", describe(rendered), result.Err)
 		return result
@@ -281,9 +281,9 @@ func (a *Applier) cached(ctx context.Context, rendered *unstructured.Unstructure
 	return live, live != object, err
 }
 
-// belongsTo tells whether live is owner's: it names owner as its controller, or it
+// isOwnedBy tells whether live is owner's: it names owner as its controller, or it
 // names none and we applied it, so that somebody took the reference away.
-func belongsTo(live client.Object, owner *Owner) bool {
+func isOwnedBy(live client.Object, owner *Owner) bool {
 	controller := metav1.GetControllerOf(live)
 	if controller != nil {
 		return controller.UID == owner.GetUID()
@@ -296,9 +296,9 @@ func isApplied(live client.Object) bool {
 	return slices.ContainsFunc(live.GetManagedFields(), isOurs)
 }
 
-// notOurs refuses live, unless it was made for an earlier Memcached of owner's name
+// conflict refuses live, unless it was made for an earlier Memcached of owner's name
 // and will be collected as garbage.
-func (a *Applier) notOurs(rendered *unstructured.Unstructured, live client.Object, owner *Owner) Result {
+func (a *Applier) conflict(rendered *unstructured.Unstructured, live client.Object, owner *Owner) Result {
 	err := &ForeignError{Kind: rendered.GetKind(), Name: rendered.GetName()}
 	if controller := metav1.GetControllerOf(live); controller != nil {
 		kind, _ := apiutil.GVKForObject(owner.Object, a.scheme)

@@ -74,7 +74,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // no test runs yet whose context this could be
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // TestMain has no test whose context this could be
 	defer cancel()
 	plane, err := controlplane.Start("--without-controllers")
 	if err != nil {

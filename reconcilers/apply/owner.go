@@ -21,8 +21,8 @@ type Owner struct {
 	verified bool
 }
 
-// StaleOwnerError reports that the owner that a reconcile works for is not the one that the
-// API server holds.
+// StaleOwnerError reports that a reconcile read its owner from a cache that is out of date.
+// Try again once the cache has caught up.
 type StaleOwnerError struct {
 	// Reason says how they differ.
 	Reason string

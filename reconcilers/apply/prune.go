@@ -28,8 +28,8 @@ func IndexOwner(object client.Object) []string {
 
 // Prune deletes the objects of kinds that owner controls and that are not among
 // desired. It returns those that it deleted, and the first error, which may be that of
-// owner.Verify. Call it only when
-// every one of desired was applied: what replaces an object comes before it goes.
+// owner.Verify. Call it only when every one of desired was applied: what replaces an object
+// comes before it goes.
 func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupVersionKind, desired []*unstructured.Unstructured) ([]client.Object, error) {
 	keep := map[recentKey]bool{}
 	for _, object := range desired {

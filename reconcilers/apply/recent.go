@@ -133,6 +133,14 @@ func (r *Recent) end(w *write, key writeKey, answer client.Object) bool {
 	return overtaken
 }
 
+// IsPending reports whether an answer about object is remembered that the cache has not shown.
+func (r *Recent) IsPending(object client.Object) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.objects.Get(r.key(object, client.ObjectKeyFromObject(object)))
+	return ok
+}
+
 // Confirm tells whether nobody need look at object, which the cache now shows: it is
 // exactly what was written last, or a write of it is under way, which will look.
 func (r *Recent) Confirm(object client.Object) bool {

@@ -18,7 +18,7 @@ import (
 type requests struct {
 	mu   sync.Mutex
 	sent []string
-	// verified counts the reads of the owner, which are left out of sent.
+	// verified counts the reads of the owner, which sent does not have.
 	verified int
 	// before is called before a request is sent: what happens between the operator's
 	// look at an object and its write.

@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// takeOver applies rendered to the object of its name if that is owner's, whoever
+// adopt applies rendered to the object of its name if that is owner's, whoever
 // made it. Only the server knows: the cache does not hold every object, nor the
 // field managers of those that it holds.
-func (a *Applier) takeOver(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured) Result {
+func (a *Applier) adopt(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured) Result {
 	live, err := NewObject(a.scheme, rendered.GroupVersionKind())
 	if err != nil {
 		return failed(rendered, err)
@@ -27,8 +27,8 @@ func (a *Applier) takeOver(ctx context.Context, owner *Owner, rendered *unstruct
 		return failed(rendered, fmt.Errorf("reading %s: %w", describe(rendered), err))
 	}
 	switch {
-	case !belongsTo(live, owner):
-		return a.notOurs(rendered, live, owner)
+	case !isOwnedBy(live, owner):
+		return a.conflict(rendered, live, owner)
 	case live.GetDeletionTimestamp() != nil:
 		return Result{Object: rendered, Action: Waiting, Live: live}
 	}

@@ -160,6 +160,12 @@ func (in input) copy() input {
 	return input{memcached: runtime.DeepCopyJSON(in.memcached), values: runtime.DeepCopyJSON(in.values)}
 }
 
+// namespace returns the namespace of the Memcached.
+func (in input) namespace() string {
+	namespace, _ := lookup(in.memcached, []any{"metadata", "namespace"}).(string)
+	return namespace
+}
+
 // fields returns both parts of the input by kind.
 func (in input) fields() map[string]any {
 	return map[string]any{memcachedKind: in.memcached, valuesKind: in.values}

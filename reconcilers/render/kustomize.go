@@ -7,56 +7,12 @@ import (
 	"path"
 	"regexp"
 	"strings"
-	"sync"
-	"time"
 
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
-	"sigs.k8s.io/kustomize/kyaml/openapi"
 )
-
-// openAPI is kustomize's OpenAPI schema, which is one for the whole process.
-var openAPI schemaUse
-
-// schemaIdle is how long the schema stays in memory after its last use.
-const schemaIdle = 30 * time.Second
-
-// schemaUse counts those who use the schema, and frees it, some 4 MiB, when nobody has
-// for schemaIdle. Parsing it again takes 10 to 20 ms.
-type schemaUse struct {
-	mu    sync.Mutex
-	users int
-	free  *time.Timer
-}
-
-// begin parses the schema if need be, so that builds side by side only read it.
-func (s *schemaUse) begin() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.free != nil {
-		s.free.Stop()
-	}
-	s.users++
-	openapi.Schema()
-}
-
-func (s *schemaUse) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.users--
-	s.free = time.AfterFunc(schemaIdle, s.reset)
-}
-
-// reset frees the schema unless somebody uses it.
-func (s *schemaUse) reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.users == 0 {
-		openapi.ResetOpenAPI()
-	}
-}
 
 // build runs kustomize once over tree with root as the top kustomization, in a
 // file system of its own in memory. No plugin, no Helm, nothing outside the tree.
@@ -77,8 +33,8 @@ func build(tree Tree, root string) (result resmap.ResMap, err error) {
 	if err := files.WriteFile("/"+kustomizationFile, []byte(root)); err != nil {
 		return nil, err
 	}
-	openAPI.begin()
-	defer openAPI.end()
+	builds.begin()
+	defer builds.end()
 	result, err = krusty.MakeKustomizer(&krusty.Options{
 		Reorder:          krusty.ReorderOptionNone,
 		LoadRestrictions: types.LoadRestrictionsRootOnly,

@@ -16,10 +16,10 @@ const (
 	// maxObjectJSON is how long a rendered object may be as JSON, in bytes. The API
 	// server takes about 1.5 MB, etcd too, and the operator holds many.
 	maxObjectJSON = 256 << 10
-	// smallJSON is how long the objects of a Memcached may be together as JSON, in bytes,
-	// before it gives them names, and need not be checked then: to replace a name makes a
-	// text at most 52/9 times as long, and the metadata that the operator sets takes less
-	// than 1 KiB an object.
+	// smallJSON is how long the objects of a Memcached may be together as JSON, in bytes, to
+	// need no check of their sizes. They have the names of the templates then: a name of one
+	// character, which takes 4 bytes with quotes and comma, becomes one of 54, so that they
+	// grow to at most 57/4 of it, 228 KiB; other metadata takes less than 1 KiB an object.
 	smallJSON = 16 << 10
 	// maxObjectDepth is how deep maps and lists may be nested in a rendered object.
 	maxObjectDepth = 64

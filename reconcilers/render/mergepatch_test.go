@@ -230,8 +230,8 @@ func kustomizePatch(t *testing.T, object map[string]any, text string) map[string
 		}
 		filter = patchstrategicmerge.Filter{Patch: patch}
 	}
-	openAPI.begin()
-	defer openAPI.end()
+	builds.begin()
+	defer builds.end()
 	patched, err := filter.Filter([]*kyaml.RNode{node})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)

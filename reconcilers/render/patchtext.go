@@ -190,14 +190,20 @@ func plainScalar(node *kyaml.Node) (any, error) {
 			return text, nil
 		}
 	}
-	number, err := strconv.ParseFloat(digits, 64)
-	if err != nil {
-		return text, nil //nolint:nilerr // what is no number is text
-	}
+	number, ok := parseFloat(digits)
 	switch {
+	case !ok:
+		return text, nil
 	case number == math.Trunc(number) && math.Abs(number) < 1<<63:
 		// JSON knows no difference between 1.0 and 1.
 		return int64(number), nil
+	default:
+		return number, nil
 	}
-	return number, nil
+}
+
+// parseFloat parses a number; what is none, or too large, is text in YAML.
+func parseFloat(text string) (float64, bool) {
+	number, err := strconv.ParseFloat(text, 64)
+	return number, err == nil
 }

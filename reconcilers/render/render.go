@@ -30,7 +30,7 @@ const (
 	// maxSets bounds the memory that sets of components take, at about 15 KB each: authors
 	// of Memcacheds choose the sets.
 	maxSets = 1024
-	// maxBuilders is how many locks the namespaces share.
+	// maxBuilders is how many locks the namespaces share, by a hash of their names.
 	maxBuilders = 256
 )
 
@@ -78,7 +78,9 @@ func New(tree Tree, defaults Defaults) (*Renderer, error) {
 		parts:    newParts(),
 		builders: keymutex.NewHashed(maxBuilders),
 	}
-	defer openAPI.reset()
+	defer builds.freeSchema()
+	builds.begin()
+	defer builds.end()
 	specBounds() // Now, and not when the first Memcached waits for it.
 	kinds, err := r.check()
 	if err != nil {
@@ -173,7 +175,7 @@ func (r *Renderer) prebuiltFor(in input, kinds [][]any) (*prebuilt, error) {
 	name := strings.Join(key, ",")
 	set := r.set(name, func() (*prebuilt, error) { return r.prebuild(components, example) })
 	if !set.built.Load() {
-		namespace := fmt.Sprint(lookup(in.memcached, []any{"metadata", "namespace"}))
+		namespace := in.namespace()
 		r.builders.LockKey(namespace)
 		defer func() { _ = r.builders.UnlockKey(namespace) }()
 	}
@@ -205,6 +207,8 @@ func (r *Renderer) set(name string, build func() (*prebuilt, error)) *set {
 
 // prebuild compiles and verifies the set components.
 func (r *Renderer) prebuild(components []string, example input) (*prebuilt, error) {
+	builds.begin()
+	defer builds.end()
 	example = example.without(r.off(components))
 	p, err := compile(r.parsed, components, example)
 	if err != nil {

@@ -5,12 +5,14 @@ package render
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"sync"
 )
 
 // parts are the maps, lists and paths of some prebuilts, by their content. Most sets of
 // components have most of them in common, so that a set which shares them takes a
-// fraction of the memory.
+// fraction of the memory. They are safe for use by many goroutines.
 type parts struct {
+	mu     sync.Mutex
 	values map[[sha256.Size]byte]any
 	paths  map[string][]any
 }
@@ -29,6 +31,8 @@ func (s *parts) walk(p *placeholders, add bool) {
 	if p == nil {
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i, object := range p.objects {
 		p.objects[i] = s.value(object, add).(map[string]any)
 	}

@@ -54,10 +54,9 @@ type answer interface {
 
 // answers appends the answers that err wraps, in all its branches.
 func answers(err error, found []answer) []answer {
-	if a, ok := err.(answer); ok { //nolint:errorlint // the tree is walked by hand, to find all of them
-		return append(found, a)
-	}
-	switch e := err.(type) { //nolint:errorlint // as above
+	switch e := err.(type) { //nolint:errorlint // errors.As would find the first one of several only
+	case answer:
+		return append(found, e)
 	case interface{ Unwrap() error }:
 		if inner := e.Unwrap(); inner != nil {
 			found = answers(inner, found)
