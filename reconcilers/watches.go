@@ -224,7 +224,7 @@ func changedByOthers(recent *apply.Recent) predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			// What the cache showed last is older than the write then, and tells nothing.
 			pending := recent.IsPending(e.ObjectNew)
-			return !recent.Confirm(e.ObjectNew) && (pending || !isSameButForVersion(e.ObjectOld, e.ObjectNew))
+			return !recent.Confirm(e.ObjectNew) && (pending || !apply.IsSameButForVersion(e.ObjectOld, e.ObjectNew))
 		},
 		// An object that was relabelled looks deleted.
 		DeleteFunc: func(e event.DeleteEvent) bool {
@@ -232,18 +232,4 @@ func changedByOthers(recent *apply.Recent) predicate.Predicate {
 			return true
 		},
 	}
-}
-
-// isSameButForVersion reports whether two versions of an object are the same in all that the
-// cache keeps. An object of one version, as a resync shows it, is not.
-func isSameButForVersion(before, after client.Object) bool {
-	if before.GetResourceVersion() == after.GetResourceVersion() {
-		return false
-	}
-	same, ok := before.DeepCopyObject().(client.Object)
-	if !ok {
-		return false
-	}
-	same.SetResourceVersion(after.GetResourceVersion())
-	return equality.Semantic.DeepEqual(same, after)
 }

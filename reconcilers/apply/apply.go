@@ -135,7 +135,7 @@ func New(c client.Client, live client.Reader, types managedfields.TypeConverter,
 // Apply makes every one of desired so, in order, for owner, which each of them names
 // as its controller. It goes on after a failure, so that one object that cannot be
 // made does not keep the others from being made. The error is that of owner.Verify, which
-// comes before the first write; then nothing was written.
+// comes before each write; then nothing more is written.
 func (a *Applier) Apply(ctx context.Context, owner *Owner, desired []*unstructured.Unstructured) ([]Result, error) {
 	results := make([]Result, 0, len(desired))
 	for _, rendered := range desired {

@@ -13,12 +13,11 @@ import (
 )
 
 // Owner is the owner of the objects to apply, as one reconcile read it from a cache. The
-// cache may be old, so before the first write the owner is read from the API server. It is
-// for one goroutine; make it with Applier.Owner.
+// cache may be old, so before each write the owner is read from the API server. Make it with
+// Applier.Owner.
 type Owner struct {
 	client.Object
-	applier  *Applier
-	verified bool
+	applier *Applier
 }
 
 // StaleOwnerError reports that a reconcile read its owner from a cache that is out of date.
@@ -37,13 +36,10 @@ func (a *Applier) Owner(object client.Object) *Owner {
 	return &Owner{Object: object, applier: a}
 }
 
-// Verify compares the owner with the API server's, by one request for each Owner. It returns
+// Verify compares the owner with the API server's, by one request. It returns
 // a *StaleOwnerError when the owner was deleted, is being deleted, was replaced by another
-// one of its name, or has another generation: then nothing may be written for it.
+// one of its name, or has another generation: then nothing more may be written for it.
 func (o *Owner) Verify(ctx context.Context) error {
-	if o.verified {
-		return nil
-	}
 	kind, err := apiutil.GVKForObject(o.Object, o.applier.scheme)
 	if err != nil {
 		return err
@@ -63,6 +59,5 @@ func (o *Owner) Verify(ctx context.Context) error {
 	case live.Generation != o.GetGeneration():
 		return &StaleOwnerError{fmt.Sprintf("it has generation %d, not %d", live.Generation, o.GetGeneration())}
 	}
-	o.verified = true
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -84,7 +85,7 @@ func TestOwner_OfAnOldCacheWritesNothing(t *testing.T) {
 	}
 }
 
-func TestOwner_IsReadOnceBeforeTheFirstWrite(t *testing.T) {
+func TestOwner_IsReadBeforeEachWrite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	rendered := w.rendered()
@@ -92,7 +93,7 @@ func TestOwner_IsReadOnceBeforeTheFirstWrite(t *testing.T) {
 		name string
 		want int
 	}{
-		{"create all objects", 1},
+		{"create all objects", len(rendered)},
 		{"nothing to do", 0},
 	} {
 		w.requests.takeVerified()
@@ -103,6 +104,39 @@ func TestOwner_IsReadOnceBeforeTheFirstWrite(t *testing.T) {
 		if got := w.requests.takeVerified(); got != step.want {
 			t.Errorf("%s: the owner was read %d times, want %d", step.name, got, step.want)
 		}
+	}
+}
+
+// Whoever deletes a Memcached while its objects are written gets at most one more.
+func TestOwner_DeletedBetweenWrites(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		first string
+		do    func(w *world, objects ...*unstructured.Unstructured) error
+	}{
+		"the second object is not created": {"apply configmaps/cache", func(w *world, objects ...*unstructured.Unstructured) error {
+			_, err := w.applier.Apply(w.t.Context(), w.applier.Owner(w.owner), objects)
+			return err
+		}},
+		"the second object is not pruned": {"delete configmaps/cache", func(w *world, objects ...*unstructured.Unstructured) error {
+			w.applied(objects...)
+			_, err := w.applier.Prune(w.t.Context(), w.applier.Owner(w.owner), []schema.GroupVersionKind{objects[0].GroupVersionKind(), objects[1].GroupVersionKind()}, nil)
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.requests.between(test.first, func() {
+				w.requests.take()
+				must(t, env.admin.Delete(t.Context(), w.liveOwner()))
+			})
+			err := test.do(w, w.made("{apiVersion: v1, kind: ConfigMap}"), w.deployment())
+			if _, ok := errors.AsType[*apply.StaleOwnerError](err); !ok {
+				t.Errorf("got %v, want a StaleOwnerError", err)
+			}
+			w.requests.mustBe(t, name, test.first)
+		})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ktypes "k8s.io/apimachinery/pkg/types"
@@ -124,8 +125,10 @@ func (r *Recent) end(w *write, key writeKey, answer client.Object) bool {
 	}
 	shown, overtaken := false, false
 	for _, state := range w.shown {
-		shown = shown || isSame(state, answer)
-		overtaken = overtaken || state.GetUID() != answer.GetUID() || isOlder(answer, state)
+		newer := isOlder(answer, state)
+		same := isSame(state, answer) || newer && IsSameButForVersion(answer, state)
+		shown = shown || same
+		overtaken = overtaken || state.GetUID() != answer.GetUID() || newer && !same
 	}
 	if !shown && !overtaken {
 		r.objects.Add(key.recentKey, answer, RecentTTL)
@@ -188,6 +191,22 @@ func controllerOf(object client.Object) ktypes.UID {
 // isSame tells whether a and b are one state of one object.
 func isSame(a, b client.Object) bool {
 	return a.GetUID() == b.GetUID() && a.GetResourceVersion() == b.GetResourceVersion()
+}
+
+// IsSameButForVersion reports whether two versions of an object are the same in all that the
+// cache keeps. An object of one version, as a resync shows it, is not.
+func IsSameButForVersion(before, after client.Object) bool {
+	if before.GetResourceVersion() == after.GetResourceVersion() {
+		return false
+	}
+	same, ok := before.DeepCopyObject().(client.Object)
+	if !ok {
+		return false
+	}
+	same.SetResourceVersion(after.GetResourceVersion())
+	// Objects out of a cache have no kind.
+	same.GetObjectKind().SetGroupVersionKind(after.GetObjectKind().GroupVersionKind())
+	return equality.Semantic.DeepEqual(same, after)
 }
 
 // isOlder tells whether a is an earlier state than b. Versions that cannot be

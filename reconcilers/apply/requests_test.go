@@ -25,7 +25,7 @@ type requests struct {
 	before func(request string)
 }
 
-// verification is the request that comes before the first write for an owner; the answer
+// verification is the request that comes before each write for an owner; the answer
 // may be an error.
 const verification = "get memcacheds/cache"
 

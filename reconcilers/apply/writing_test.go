@@ -18,6 +18,8 @@ import (
 // the answer, and wakes somebody only when it is more than that.
 func TestWhatTheCacheShowsDuringAWriteWaitsForTheAnswer(t *testing.T) {
 	t.Parallel()
+	edited := configMap("1", "7")
+	edited.Data = map[string]string{"edited": "yes"}
 	for sentence, test := range map[string]struct {
 		shown      []*corev1.ConfigMap
 		answer     *corev1.ConfigMap
@@ -27,7 +29,8 @@ func TestWhatTheCacheShowsDuringAWriteWaitsForTheAnswer(t *testing.T) {
 		"nothing is shown: the answer is remembered":             {nil, configMap("1", "6"), false, true},
 		"the answer itself is shown: nothing to remember":        {[]*corev1.ConfigMap{configMap("1", "6")}, configMap("1", "6"), false, false},
 		"an earlier state is part of the answer":                 {[]*corev1.ConfigMap{configMap("1", "5")}, configMap("1", "6"), false, true},
-		"a later state is news":                                  {[]*corev1.ConfigMap{configMap("1", "6"), configMap("1", "7")}, configMap("1", "6"), true, false},
+		"a later state is news":                                  {[]*corev1.ConfigMap{configMap("1", "6"), edited}, configMap("1", "6"), true, false},
+		"a later state that is the same is no news":              {[]*corev1.ConfigMap{configMap("1", "7")}, configMap("1", "6"), false, false},
 		"another object of the name is news":                     {[]*corev1.ConfigMap{configMap("2", "4")}, configMap("1", "6"), true, false},
 		"the write failed and something was shown: that is news": {[]*corev1.ConfigMap{configMap("1", "5")}, nil, true, false},
 		"the write failed and nothing was shown":                 {nil, nil, false, false},

@@ -51,12 +51,18 @@ func (l *Lease) isFor(request *http.Request) bool {
 func (l *Lease) renew(request *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	sent := l.now()
 	response, err := send(request)
-	if err == nil && response.StatusCode < http.StatusMultipleChoices {
+	if err == nil && response.StatusCode < http.StatusMultipleChoices && isObject(response) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.renewed = sent
 	}
 	return response, err
+}
+
+// isObject reports whether response is an API server's: what stands between may answer with a
+// page of its own.
+func isObject(response *http.Response) bool {
+	return strings.HasPrefix(response.Header.Get("Content-Type"), "application/")
 }
 
 // check returns a StaleLeaseError unless the lease was renewed within the deadline.

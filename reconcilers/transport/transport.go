@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// requestTimeout is how long a request may take, except for a watch, which has no end. The
-	// API server's own limit is a minute (--request-timeout).
+	// requestTimeout is how long a request may take; of a watch, which has no end, until it is
+	// answered. The API server's own limit is a minute (--request-timeout).
 	requestTimeout = 30 * time.Second
 	// retryDial is how soon a read is sent again that could not reach the API server. Informers
 	// wait up to a minute between attempts of their own.
@@ -26,7 +26,9 @@ const (
 // Wrap adds the package's transport to cfg. lease may be nil, which means that no lease is
 // needed to write.
 func Wrap(cfg *rest.Config, lease *Lease) {
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &transport{next, lease, retryDial} })
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return &transport{next: next, lease: lease, retryDial: retryDial, timeout: requestTimeout}
+	})
 }
 
 // transport is the wrapped transport.
@@ -34,6 +36,7 @@ type transport struct {
 	next      http.RoundTripper
 	lease     *Lease
 	retryDial time.Duration
+	timeout   time.Duration
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -71,30 +74,35 @@ func (t *transport) read(request *http.Request) (*http.Response, error) {
 	}
 }
 
-// send sends request with a time-out, unless it is a watch.
+// send sends request with a time-out, which for a watch ends with the answer's header.
 func (t *transport) send(request *http.Request) (*http.Response, error) {
-	if request.URL.Query().Has("watch") {
-		return t.next.RoundTrip(request)
+	ctx, cancel := context.WithCancelCause(request.Context())
+	timer := time.AfterFunc(t.timeout, func() { cancel(context.DeadlineExceeded) })
+	end := func() {
+		timer.Stop()
+		cancel(nil)
 	}
-	ctx, cancel := context.WithTimeout(request.Context(), requestTimeout)
 	response, err := t.next.RoundTrip(request.WithContext(ctx))
 	if err != nil {
-		cancel()
+		end()
 		return nil, err
 	}
-	response.Body = &body{response.Body, cancel}
+	if request.URL.Query().Has("watch") {
+		timer.Stop()
+	}
+	response.Body = &body{response.Body, end}
 	return response, nil
 }
 
-// body ends the time-out of a request when its response has been read.
+// body calls end when it is closed.
 type body struct {
 	io.ReadCloser
-	cancel context.CancelFunc
+	end func()
 }
 
 // Close implements io.Closer.
 func (b *body) Close() error {
-	defer b.cancel()
+	defer b.end()
 	return b.ReadCloser.Close()
 }
 

@@ -3,11 +3,13 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,23 +21,23 @@ import (
 type server struct {
 	mu sync.Mutex
 	// failures are what the next requests fail with.
-	failures []error
-	status   int
-	sent     []string
-	deadline bool
+	failures    []error
+	status      int
+	contentType string
+	sent        []string
 }
 
 func (s *server) RoundTrip(request *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sent = append(s.sent, request.Method+" "+request.URL.Path)
-	_, s.deadline = request.Context().Deadline()
 	if len(s.failures) > 0 {
 		err := s.failures[0]
 		s.failures = s.failures[1:]
 		return nil, err
 	}
-	return &http.Response{StatusCode: s.status, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+	header := http.Header{"Content-Type": []string{cmp.Or(s.contentType, "application/json")}}
+	return &http.Response{StatusCode: s.status, Header: header, Body: io.NopCloser(strings.NewReader("{}"))}, nil
 }
 
 // do sends a request through a transport to s.
@@ -49,7 +51,7 @@ func (s *server) do(t *testing.T, lease *Lease, method, path string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := (&transport{s, lease, time.Millisecond}).RoundTrip(request)
+	response, err := (&transport{s, lease, time.Millisecond, time.Minute}).RoundTrip(request)
 	if err == nil {
 		err = response.Body.Close()
 	}
@@ -157,22 +159,75 @@ func TestTransport_ReadEndsWithItsContext(t *testing.T) {
 	}
 	request.Body = nil
 	s := &server{failures: []error{refused, refused, refused}}
-	if _, err := (&transport{s, nil, time.Hour}).RoundTrip(request); !errors.Is(err, syscall.ECONNREFUSED) {
+	if _, err := (&transport{s, nil, time.Hour, time.Minute}).RoundTrip(request); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestTransport_OnlyWatchesHaveNoTimeout(t *testing.T) {
+func TestLease_IsNotRenewedByAPage(t *testing.T) {
 	t.Parallel()
-	for path, want := range map[string]bool{
-		"/api/v1/pods":                     true,
-		"/api/v1/pods?limit=500":           true,
-		"/api/v1/pods?watch=true":          false,
-		"/api/v1/pods?watch=true&limit=50": false,
+	s := &server{status: http.StatusOK, contentType: "text/html; charset=utf-8"}
+	lease := NewLease(10 * time.Second)
+	if err := s.do(t, lease, http.MethodPut, leases+"/x"); err != nil {
+		t.Fatal(err)
+	}
+	if _, stale := errors.AsType[*StaleLeaseError](s.do(t, lease, http.MethodPatch, child)); !stale {
+		t.Error("a write was sent with a lease that an HTML page renewed")
+	}
+}
+
+// The server sends headers, or does not, and then nothing more.
+func TestTransport_Timeout(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		path   string
+		answer bool
+		ends   bool
+	}{
+		"a request without an answer":           {"/api/v1/pods", false, true},
+		"a request whose answer does not end":   {"/api/v1/pods", true, true},
+		"a watch without an answer":             {"/api/v1/pods?watch=true", false, true},
+		"a watch that has an answer has no end": {"/api/v1/pods?watch=true", true, false},
 	} {
-		s := &server{status: http.StatusOK}
-		if err := s.do(t, nil, http.MethodGet, path); err != nil || s.deadline != want {
-			t.Errorf("%s: has a time-out: %v (%v), want %v", path, s.deadline, err, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stop := make(chan struct{})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if test.answer {
+					w.(http.Flusher).Flush()
+				}
+				select {
+				case <-r.Context().Done():
+				case <-stop:
+				}
+			}))
+			t.Cleanup(server.Close)
+			t.Cleanup(func() { close(stop) })
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+test.path, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const timeout = 50 * time.Millisecond
+			read := make(chan error, 1)
+			go func() {
+				response, err := (&transport{http.DefaultTransport, nil, time.Millisecond, timeout}).RoundTrip(request)
+				if err == nil {
+					_, err = io.ReadAll(response.Body)
+					_ = response.Body.Close()
+				}
+				read <- err
+			}()
+			if !test.ends {
+				select {
+				case err := <-read:
+					t.Errorf("the watch ended: %v", err)
+				case <-time.After(10 * timeout):
+				}
+				return
+			}
+			if err := <-read; !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
+			}
+		})
 	}
 }
