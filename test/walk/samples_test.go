@@ -29,6 +29,8 @@ var samples = map[string]sample{
 	"spec.auth.key":               {valid: "users", boundary: []any{"a", strings.Repeat("a", 253)}},
 	"podDisruptionBudget":         {valid: object{"maxUnavailable": 2}},
 	"maxUnavailable":              {valid: 2, boundary: []any{0, "0%", "100%", 1000}, refused: []any{-1, "101%", "2", 1001}},
+	"spec.rollout":                {valid: object{"maxSurge": 2}},
+	"maxSurge":                    {valid: 2, boundary: []any{1, "1%", "100%", 1000}, refused: []any{-1, "101%", "2", 1001, 0, "0%"}},
 	"spec.tolerations[]":          {valid: object{"operator": "Exists"}, refused: []any{object{}}},
 	"spec.service":                {valid: object{"clusterIPService": true}},
 	"limits":                      {valid: object{"memory": "1Gi"}},
