@@ -107,9 +107,9 @@ type MemcachedSpecApplyConfiguration struct {
 	// replaces the next: 0 to 540, below the roll-out's deadline of 600. A longer
 	// time gives the caches time to fill. Defaults to 5.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
-	// rollout is how many pods a roll-out replaces at a time. By default a new pod is
-	// started first, and an old one goes once the new one has been ready for
-	// minReadySeconds: one pod at a time, and never fewer than size.
+	// rollout is how many pods a roll-out replaces at a time. Defaults to one: a
+	// new pod is started first, and an old one goes once the new one has been
+	// ready for minReadySeconds.
 	Rollout *RolloutApplyConfiguration `json:"rollout,omitempty"`
 	// preStop is what happens before a pod is told to stop. Defaults to nothing:
 	// memcached stops at once.
