@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/util/validation"
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -68,6 +69,7 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 		TimeEncoder: zapcore.RFC3339NanoTimeEncoder,
 		// A stack trace under every failed write would bury the line that matters.
 		StacktraceLevel: zapcore.DPanicLevel,
+		ZapOpts:         []zap.Option{zap.WrapCore(newQuietCore)},
 	}}
 	var namespaces string
 	flags := flag.NewFlagSet("memcached-operator", flag.ContinueOnError)

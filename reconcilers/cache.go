@@ -3,20 +3,12 @@
 package reconcilers
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"time"
-
-	"golang.org/x/time/rate"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,10 +24,6 @@ const (
 	podAppLabel   = "app"
 	podApp        = "memcached"
 	podOwnerLabel = "memcached_cr"
-
-	// logWatchErrorsEvery is how often a watch that fails is logged. An API server that is down
-	// fails the watches of all kinds, each again every few seconds.
-	logWatchErrorsEvery = time.Minute
 )
 
 // CacheOptions are the manager's cache options: Memcacheds less what their authors alone
@@ -53,7 +41,6 @@ func CacheOptions(namespaces []string) (cache.Options, error) {
 		ReaderFailOnMissingInformer: true,
 		DefaultLabelSelector:        labels.SelectorFromSet(labels.Set{render.ManagedByLabel: render.ManagedBy}),
 		DefaultTransform:            transform(reduce),
-		DefaultWatchErrorHandler:    newWatchErrorHandler(),
 		ByObject: map[client.Object]cache.ByObject{
 			&cachev1alpha1.Memcached{}: {Label: labels.Everything(), Transform: stripMemcached},
 			&corev1.Pod{}:              {Label: pods, Transform: slimPod},
@@ -66,19 +53,6 @@ func CacheOptions(namespaces []string) (cache.Options, error) {
 		options.DefaultNamespaces[namespace] = cache.Config{}
 	}
 	return options, nil
-}
-
-// newWatchErrorHandler returns a handler that logs errors of watches at most once in
-// logWatchErrorsEvery, for all kinds together. A watch that ends, as each does from time to time,
-// is no error.
-func newWatchErrorHandler() toolscache.WatchErrorHandlerWithContext {
-	sometimes := &rate.Sometimes{Interval: logWatchErrorsEvery}
-	return func(ctx context.Context, reflector *toolscache.Reflector, err error) {
-		ended := apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-		if !ended {
-			sometimes.Do(func() { toolscache.DefaultWatchErrorHandler(ctx, reflector, err) })
-		}
-	}
 }
 
 // transform returns the cache transform that reduces objects.

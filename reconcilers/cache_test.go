@@ -3,21 +3,15 @@
 package reconcilers_test
 
 import (
-	"errors"
-	"io"
-	"net/http"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr/funcr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers"
@@ -56,32 +50,6 @@ func TestCache_KeepsOfAMemcachedWhatIsRead(t *testing.T) {
 	fatal(t, err)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the cache keeps\n%+v, want\n%+v", got, want)
-	}
-}
-
-func TestCache_LogsFailingWatchesOnceAMinute(t *testing.T) {
-	t.Parallel()
-	options, err := reconcilers.CacheOptions(nil)
-	fatal(t, err)
-	var lines []string
-	logger := funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})
-	ctx := klog.NewContext(t.Context(), logger)
-	reflector := toolscache.NewReflector(nil, &corev1.Pod{}, nil, 0)
-	for _, step := range []struct {
-		err  error
-		want int
-	}{
-		{io.EOF, 0},
-		{io.ErrUnexpectedEOF, 0},
-		{apierrors.NewResourceExpired("too old"), 0},
-		{apierrors.NewServiceUnavailable("starting"), 1},
-		{apierrors.NewGenericServerResponse(http.StatusOK, "list", corev1.Resource("pods"), "", "a page", 0, true), 1},
-		{errors.New("no answer"), 1},
-	} {
-		options.DefaultWatchErrorHandler(ctx, reflector, step.err)
-		if len(lines) != step.want {
-			t.Errorf("after %v: logged %q, want %d lines", step.err, lines, step.want)
-		}
 	}
 }
 

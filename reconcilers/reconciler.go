@@ -23,6 +23,7 @@ import (
 	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/reconcilers/sanitize"
 	"github.com/example/memcached-operator/reconcilers/status"
+	"github.com/example/memcached-operator/reconcilers/transport"
 )
 
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=get;list;watch
@@ -41,6 +42,9 @@ const (
 	// waitAgain is how soon an object that is still going is looked at again: without
 	// our label on it, no watch tells when it is gone.
 	waitAgain = 5 * time.Second
+	// notSentAfter is how soon a Memcached is reconciled again when nothing could be sent to the
+	// API server.
+	notSentAfter = time.Second
 	// lookAtOnce is how soon an object is looked at again that changed while it was written.
 	lookAtOnce = time.Millisecond
 )
@@ -64,7 +68,13 @@ type Reconciler struct {
 // The error, which controller-runtime logs, is sanitized.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	result, err := r.reconcile(ctx, req)
-	return result, sanitize.Error(err)
+	err = sanitize.Error(err)
+	if transport.IsNotSent(err) {
+		// Every Memcached would log it.
+		log.FromContext(ctx).V(1).Info("waiting for the API server", "why", err.Error())
+		return ctrl.Result{RequeueAfter: notSentAfter}, nil
+	}
+	return result, err
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

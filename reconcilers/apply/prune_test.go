@@ -194,11 +194,10 @@ func TestPruningSaysWhatFailed(t *testing.T) {
 	object := w.made(`{apiVersion: v1, kind: ConfigMap}`)
 	w.applied(object)
 
-	owner := w.applier.Owner(w.owner)
-	must(t, owner.Verify(t.Context()))
 	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := w.applier.Prune(cancelled, owner, kinds, nil)
+	defer cancel()
+	w.requests.between("delete configmaps/cache", cancel)
+	_, err := w.applier.Prune(cancelled, w.applier.Owner(w.owner), kinds, nil)
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "pruning ConfigMap cache: ") {
 		t.Errorf("got %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 )
 
 const (
@@ -66,6 +67,7 @@ func (t *transport) read(request *http.Request) (*http.Response, error) {
 		if err == nil || !isDialError(err) {
 			return response, err
 		}
+		klog.Background().Info("waiting for the API server", "why", err.Error())
 		select {
 		case <-request.Context().Done():
 			return nil, err
@@ -114,6 +116,13 @@ func isRead(request *http.Request) bool {
 func isReview(request *http.Request) bool {
 	return strings.HasPrefix(request.URL.Path, "/apis/authorization.k8s.io/") ||
 		strings.HasPrefix(request.URL.Path, "/apis/authentication.k8s.io/")
+}
+
+// IsNotSent reports whether err says that a write was not sent: the API server could not be
+// reached, or the lease was not renewed in time. It is then no fault of what was written.
+func IsNotSent(err error) bool {
+	_, stale := errors.AsType[*StaleLeaseError](err)
+	return stale || isDialError(err)
 }
 
 // isDialError reports whether err says that no connection could be made.

@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"syscall"
@@ -227,6 +229,28 @@ func TestTransport_Timeout(t *testing.T) {
 			}
 			if err := <-read; !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
+			}
+		})
+	}
+}
+
+func TestIsNotSent(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"no error":               {nil, false},
+		"no connection":          {fmt.Errorf("writing the status: %w", &url.Error{Op: "Patch", URL: "https://server", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}), true},
+		"an old lease":           {fmt.Errorf("writing the status: %w", &url.Error{Op: "Patch", URL: "https://server", Err: &StaleLeaseError{}}), true},
+		"one of several errors":  {errors.Join(errors.New("another"), &StaleLeaseError{}), true},
+		"a connection that ends": {&url.Error{Op: "Patch", URL: "https://server", Err: &net.OpError{Op: "read", Err: syscall.ECONNRESET}}, false},
+		"no answer in time":      {context.DeadlineExceeded, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := IsNotSent(test.err); got != test.want {
+				t.Errorf("IsNotSent(%v) is %v, want %v", test.err, got, test.want)
 			}
 		})
 	}

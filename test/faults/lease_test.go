@@ -5,6 +5,8 @@
 package faults
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +68,9 @@ func corruptLeases(t *testing.T) {
 		before := len(o.writesIn(""))
 		o.restart()
 		o.process.Ready(t)
+		within(t, settleTimeout, "it should ask for the lease", func(context.Context) (bool, error) {
+			return strings.Contains(o.process.Log.String(), "retrieving lease lock"), nil
+		})
 		logged := lines(o)
 		duration := form(time.Minute, 5*time.Second)
 		last(t, duration)
