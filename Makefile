@@ -137,11 +137,11 @@ e2e-olm: kube kustomize $(addprefix $(BIN)/,helm3 operator-sdk scorecard-test cr
 
 .PHONY: faults
 faults: kube ## Run the fault suite: crashes, stale caches, failing requests, leaders; most of an hour.
-	go test -tags faults -count 1 -timeout 120m $(FAULTSFLAGS) ./test/faults
+	go test -tags faults -count 1 -v -timeout 120m $(FAULTSFLAGS) ./test/faults
 
 .PHONY: faults-short
 faults-short: kube ## Run the short form of the fault suite, in minutes.
-	go test -tags faults -count 1 -timeout 10m -parallel 8 -short $(FAULTSFLAGS) ./test/faults
+	go test -tags faults -count 1 -v -timeout 10m -parallel 8 -short $(FAULTSFLAGS) ./test/faults
 
 .PHONY: bench
 bench: kube ## Run the benchmarks, each beside its baseline; the output suits benchstat.

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/memory"
 	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/reconcilers/sanitize"
@@ -67,6 +68,8 @@ type Reconciler struct {
 // and its status to what is.
 // The error, which controller-runtime logs, is sanitized.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	memory.Begin()
+	defer memory.End()
 	result, err := r.reconcile(ctx, req)
 	err = sanitize.Error(err)
 	if transport.IsNotSent(err) {

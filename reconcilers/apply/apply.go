@@ -230,9 +230,7 @@ func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *uns
 	if err != nil {
 		return failed(rendered, err)
 	}
-	if _, err := a.comparer.fit(object); err != nil {
-		return failed(rendered, err)
-	}
+	a.digests.Add(digestOf(rendered.Object), wanted.digest)
 	var live, reduced client.Object
 	overtaken, err := a.recent.Write(object, func() (client.Object, error) {
 		err := a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(FieldManager))
@@ -250,7 +248,7 @@ func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *uns
 	}
 	a.reverts.wrote(live.GetUID(), wanted.digest)
 	result := Result{Object: rendered, Action: Configured, Live: reduced, Overtaken: overtaken}
-	result.Drift, result.NewDrift, err = a.learn(templateOf(rendered, owner.GetName()), wanted, live)
+	result.Drift, result.NewDrift, err = a.learn(templateOf(rendered, owner.GetName()), wanted, live, appliedTo(reduced))
 	if err != nil {
 		return failed(rendered, err)
 	}

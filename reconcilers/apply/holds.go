@@ -61,10 +61,9 @@ func (a *Applier) digest(rendered *unstructured.Unstructured) (digest, error) {
 	return d.digest, nil
 }
 
-// learn notes what the server made of wanted, which was just applied: live. It returns the
-// drift, and whether that was not known before.
-func (a *Applier) learn(t template, wanted desired, live client.Object) (drift string, isNew bool, err error) {
-	have := appliedTo(live)
+// learn notes what the server made of wanted, which was just applied: live, whose applied
+// fields have the digest have. It returns the drift, and whether that was not known before.
+func (a *Applier) learn(t template, wanted desired, live client.Object, have digest) (drift string, isNew bool, err error) {
 	last, _ := a.answers.Get(live.GetUID())
 	a.answers.Remove(live.GetUID())
 	if have == wanted.digest {

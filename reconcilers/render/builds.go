@@ -3,40 +3,29 @@
 package render
 
 import (
-	"os"
-	"runtime/debug"
-	"runtime/metrics"
 	"sync"
 	"time"
 
 	"sigs.k8s.io/kustomize/kyaml/openapi"
+
+	"github.com/example/memcached-operator/reconcilers/memory"
 )
 
 const (
 	// schemaIdle is how long kustomize's OpenAPI schema stays in memory after its last use.
 	schemaIdle = 30 * time.Second
-	// buildGarbage is how much garbage there may be during builds, in bytes, if that is more
-	// than at other times. A build makes several times as much and keeps little: with the
-	// 50 percent of a small heap that the operator has at other times, a third of a build's
-	// CPU time goes to collecting it (BenchmarkFirstRender).
-	buildGarbage = 32 << 20
-	// minHeap is how much in use allowGarbage counts at least, in bytes: less than a program
-	// with the templates in memory ever has.
-	minHeap = 1 << 20
 )
 
 // builds are the builds that are under way. They share what the process has one of.
 var builds buildCount
 
-// buildCount counts builds. While there are any, kustomize's OpenAPI schema is parsed, and
-// garbage is collected less often, unless the variable GOGC says how often. The schema, some
-// 4 MiB, is freed after schemaIdle without builds; parsing it again takes 10 to 20 ms.
+// buildCount counts builds. While there are any, kustomize's OpenAPI schema is parsed. The
+// schema, some 4 MiB, is freed after schemaIdle without builds; parsing it again takes 10 to
+// 20 ms.
 type buildCount struct {
 	mu    sync.Mutex
 	count int
 	free  *time.Timer
-	// percent is Go's percentage of garbage at other times.
-	percent int
 }
 
 // begin parses the schema if need be, so that builds side by side only read it.
@@ -47,9 +36,7 @@ func (b *buildCount) begin() {
 		b.free.Stop()
 	}
 	b.count++
-	if b.count == 1 {
-		b.percent = allowGarbage(buildGarbage)
-	}
+	memory.Begin()
 	openapi.Schema()
 }
 
@@ -57,8 +44,8 @@ func (b *buildCount) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.count--
+	memory.End()
 	if b.count == 0 {
-		debug.SetGCPercent(b.percent)
 		b.free = time.AfterFunc(schemaIdle, b.freeSchema)
 	}
 }
@@ -70,17 +57,4 @@ func (b *buildCount) freeSchema() {
 	if b.count == 0 {
 		openapi.ResetOpenAPI()
 	}
-}
-
-// allowGarbage lets there be that many bytes of garbage, if that is more than now. It returns
-// the percentage of garbage to go back to.
-func allowGarbage(bytes uint64) (previous int) {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	percent := int(100 * bytes / max(live[0].Value.Uint64(), minHeap))
-	previous = debug.SetGCPercent(percent)
-	if previous < 0 || previous > percent || os.Getenv("GOGC") != "" {
-		debug.SetGCPercent(previous)
-	}
-	return previous
 }

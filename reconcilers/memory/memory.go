@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package memory lets the Go runtime keep more garbage while the operator works, and gives it
+// back when it rests.
+package memory
+
+import (
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"time"
+)
+
+const (
+	// garbage is how much garbage there may be during work, in bytes, if that is more than at
+	// rest. Building templates and creating objects makes much garbage and keeps little: with
+	// the 50 percent of a small heap that there may be at rest, a quarter to a third of the CPU
+	// time goes to collecting it (BenchmarkFirstRender, docs/scale.md).
+	garbage = 32 << 20
+	// minHeap is how much in use is reckoned with at least, in bytes: less than a program with
+	// the templates in memory ever has.
+	minHeap = 1 << 20
+	// rest is how long after the last work the garbage is given back.
+	rest = 10 * time.Second
+	// adaptEvery is how often the percentage follows the memory in use.
+	adaptEvery = time.Second
+)
+
+// process counts the work of the process, which has one garbage collector.
+var process work
+
+// Begin notes that work begins. It has to be followed by End.
+func Begin() { process.begin() }
+
+// End notes that work ended.
+func End() { process.end() }
+
+// work counts the pieces of work under way.
+type work struct {
+	mu    sync.Mutex
+	count int
+	timer *time.Timer
+	// raised says that there may be more garbage than at rest; percent is Go's percentage of
+	// garbage at rest.
+	raised  bool
+	percent int
+	adapted time.Time
+}
+
+func (w *work) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.count++
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	if os.Getenv("GOGC") != "" || w.raised && time.Since(w.adapted) < adaptEvery {
+		return
+	}
+	if !w.raised {
+		w.percent = debug.SetGCPercent(100)
+	}
+	w.raised, w.adapted = true, time.Now()
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	debug.SetGCPercent(max(w.percent, int(100*garbage/max(live[0].Value.Uint64(), minHeap))))
+}
+
+func (w *work) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.count--
+	if w.count == 0 && w.raised {
+		w.timer = time.AfterFunc(rest, w.giveBack)
+	}
+}
+
+// giveBack ends what begin allowed, unless there is work again.
+func (w *work) giveBack() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.count > 0 || !w.raised {
+		return
+	}
+	w.raised = false
+	debug.SetGCPercent(w.percent)
+	debug.FreeOSMemory()
+}

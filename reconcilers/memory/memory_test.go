@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestWork_AllowsGarbage runs itself in processes of their own, since the percentage of garbage
+// is the process's.
+func TestWork_AllowsGarbage(t *testing.T) {
+	if os.Getenv("WORK") != "" {
+		synctest.Test(t, raiseAndRestore)
+		return
+	}
+	for name, test := range map[string]struct{ variable, want string }{
+		"more during work":       {"GOGC=", "raised: true"},
+		"as GOGC says":           {"GOGC=50", "raised: false"},
+		"as GOGC says: no limit": {"GOGC=off", "raised: false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWork_AllowsGarbage$", "-test.v")
+			command.Env = append(os.Environ(), "WORK=1", test.variable)
+			output, err := command.CombinedOutput()
+			if err != nil || !strings.Contains(string(output), test.want) {
+				t.Errorf("%v\n%s\nwant %q", err, output, test.want)
+			}
+		})
+	}
+}
+
+func raiseAndRestore(t *testing.T) {
+	w := &work{}
+	before := gcPercent()
+	runtime.GC()
+	w.begin()
+	w.begin()
+	during := gcPercent()
+	check := func(when string, want int) {
+		t.Helper()
+		if got := gcPercent(); got != want {
+			t.Errorf("%s: %d percent, want %d", when, got, want)
+		}
+	}
+	w.end()
+	time.Sleep(2 * rest)
+	check("one of two ended", during)
+	w.end()
+	time.Sleep(rest - time.Second)
+	check("shortly after the work", during)
+	w.begin()
+	w.end()
+	time.Sleep(rest - time.Second)
+	check("shortly after more work", during)
+	time.Sleep(2 * time.Second)
+	check("at rest", before)
+	t.Logf("raised: %v", during > before)
+
+	// The percentage follows the memory in use.
+	w.begin()
+	first := gcPercent()
+	inUse := make([]byte, garbage)
+	runtime.GC()
+	time.Sleep(2 * adaptEvery)
+	w.begin()
+	if got := gcPercent(); before > 0 && first > before && got >= first {
+		t.Errorf("with %d bytes more in use: %d percent, want less than %d", len(inUse), got, first)
+	}
+	runtime.KeepAlive(inUse)
+}
+
+// gcPercent returns the percentage of garbage.
+func gcPercent() int {
+	percent := debug.SetGCPercent(100)
+	debug.SetGCPercent(percent)
+	return percent
+}
