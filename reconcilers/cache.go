@@ -4,11 +4,13 @@ package reconcilers
 
 import (
 	"fmt"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,6 +26,9 @@ const (
 	podAppLabel   = "app"
 	podApp        = "memcached"
 	podOwnerLabel = "memcached_cr"
+
+	// maxImages bounds how many images are shared between the Deployments in the cache.
+	maxImages = 1024
 )
 
 // CacheOptions are the manager's cache options: Memcacheds less what their authors alone
@@ -80,12 +85,31 @@ func reduce(object client.Object) client.Object {
 	kept.Spec.Paused = deployment.Spec.Paused
 	for _, container := range deployment.Spec.Template.Spec.Containers {
 		if container.Name == status.MainContainer {
-			kept.Spec.Template.Spec.Containers = []corev1.Container{{Name: container.Name, Image: container.Image}}
+			kept.Spec.Template.Spec.Containers = containersOf(container.Image)
 		}
 	}
 	kept.Status = reduceStatus(deployment.Status)
 	return kept
 }
+
+// containersOf returns the main container with image. Deployments of one image share it, since
+// a container takes more memory than all else that is kept of one.
+func containersOf(image string) []corev1.Container {
+	mainContainers.Lock()
+	defer mainContainers.Unlock()
+	containers, ok := mainContainers.images.Get(image)
+	if !ok {
+		containers = []corev1.Container{{Name: status.MainContainer, Image: image}}
+		mainContainers.images.Add(image, containers)
+	}
+	return containers.([]corev1.Container)
+}
+
+// mainContainers are those of the images that are in use.
+var mainContainers = struct {
+	sync.Mutex
+	images *lru.Cache
+}{images: lru.New(maxImages)}
 
 // reduceStatus keeps of a Deployment's status what the status of a Memcached is made of. What
 // else changes in it wakes nobody.
@@ -125,6 +149,14 @@ func stripMemcached(object any) (any, error) {
 		ResourceVersion:   mc.ResourceVersion,
 		Generation:        mc.Generation,
 		DeletionTimestamp: mc.DeletionTimestamp,
+	}
+	mc.Status.Image = apply.Intern(mc.Status.Image)
+	for i := range mc.Status.Conditions {
+		c := &mc.Status.Conditions[i]
+		c.Type, c.Reason = apply.Intern(c.Type), apply.Intern(c.Reason)
+		if c.Status == metav1.ConditionTrue {
+			c.Message = apply.Intern(c.Message)
+		}
 	}
 	return mc, nil
 }

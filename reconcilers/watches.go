@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -137,7 +138,11 @@ func (w *watcher) add(ctx context.Context, kind schema.GroupVersionKind) error {
 	if err != nil {
 		return err
 	}
-	if err := w.mgr.GetFieldIndexer().IndexField(ctx, object, apply.OwnerIndex, apply.IndexOwner); err != nil {
+	informer, err := w.mgr.GetCache().GetInformer(ctx, object, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watching %s objects: %w", kind.Kind, err)
+	}
+	if err := informer.AddIndexers(apply.OwnerIndexers); err != nil {
 		return fmt.Errorf("indexing %s objects: %w", kind.Kind, err)
 	}
 	if w.live {

@@ -34,7 +34,7 @@ const (
 	maxAnswers = 1 << 14
 	// maxDigests bounds the memory of digests, at about 200 bytes each; what falls out is
 	// computed anew.
-	maxDigests = 1 << 16
+	maxDigests = 1 << 13
 )
 
 // Action is what was done about one rendered object.
@@ -219,7 +219,10 @@ func (a *Applier) update(ctx context.Context, owner *Owner, rendered *unstructur
 	if result.Err != nil {
 		result.Err = fmt.Errorf("applying %s: %w", describe(rendered), result.Err)
 		result.Live = live
+		return result
 	}
+	want, _ := a.digest(rendered) // write has computed it.
+	a.reverts.wrote(live.GetUID(), want)
 	return result
 }
 
@@ -246,7 +249,6 @@ func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *uns
 	if err != nil {
 		return Result{Object: rendered, Action: Failed, Err: err, Overtaken: overtaken}
 	}
-	a.reverts.wrote(live.GetUID(), wanted.digest)
 	result := Result{Object: rendered, Action: Configured, Live: reduced, Overtaken: overtaken}
 	result.Drift, result.NewDrift, err = a.learn(templateOf(rendered, owner.GetName()), wanted, live, appliedTo(reduced))
 	if err != nil {

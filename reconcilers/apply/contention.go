@@ -69,12 +69,14 @@ func (r *reverts) wait(object ktypes.UID, desired digest) (wait time.Duration, c
 	return max(0, revert.delay()-r.now().Sub(revert.at)), revert.count
 }
 
-// wrote notes that desired was applied to the object.
+// wrote notes that desired was applied to the object, which existed.
 func (r *reverts) wrote(object ktypes.UID, desired digest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next := revert{desired: desired, at: r.now()}
+	// The first write of an object that is known here puts it back, since creations are not noted.
+	next := revert{desired: desired, at: r.now(), count: 1}
 	if last, ok := r.objects.Get(object); ok {
+		next.count = 0
 		last := last.(revert)
 		if last.desired == desired && next.at.Sub(last.at) < last.delay()+revertsEnd {
 			next.count = last.count + 1

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"hash"
 	"reflect"
+	"unique"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,13 +95,35 @@ func Reduce(object client.Object) client.Object {
 	reduced.SetGeneration(object.GetGeneration())
 	reduced.SetDeletionTimestamp(object.GetDeletionTimestamp())
 	if controller := metav1.GetControllerOf(object); controller != nil {
-		reduced.SetOwnerReferences([]metav1.OwnerReference{*controller})
+		reduced.SetOwnerReferences([]metav1.OwnerReference{reduceReference(controller, object.GetName())})
 	}
 	if applied {
 		reduced.SetManagedFields([]metav1.ManagedFieldsEntry{*entry})
 	}
 	return reduced
 }
+
+// yes is shared by all reduced objects.
+var yes = true
+
+// reduceReference returns controller with what all references have in common shared between
+// them; the object is often called like its controller.
+func reduceReference(controller *metav1.OwnerReference, name string) metav1.OwnerReference {
+	reduced := metav1.OwnerReference{
+		APIVersion: Intern(controller.APIVersion),
+		Kind:       Intern(controller.Kind),
+		Name:       controller.Name,
+		UID:        controller.UID,
+		Controller: &yes,
+	}
+	if reduced.Name == name {
+		reduced.Name = name
+	}
+	return reduced
+}
+
+// Intern returns text in the one copy that everybody has who interned it.
+func Intern(text string) string { return unique.Make(text).Value() }
 
 // emptyLike returns an empty object of object's type and kind.
 func emptyLike(object client.Object) client.Object {

@@ -152,7 +152,11 @@ func startCache(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := env.cache.IndexField(ctx, object, apply.OwnerIndex, apply.IndexOwner); err != nil {
+		informer, err := env.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		if err != nil {
+			return err
+		}
+		if err := informer.AddIndexers(apply.OwnerIndexers); err != nil {
 			return err
 		}
 	}

@@ -12,18 +12,27 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // OwnerIndex is the name of the cache index by the UID of an object's controller.
 const OwnerIndex = "metadata.controller.uid"
 
-// IndexOwner is the function of OwnerIndex.
-func IndexOwner(object client.Object) []string {
-	if controller := metav1.GetControllerOf(object); controller != nil {
-		return []string{string(controller.UID)}
+// OwnerIndexers are what the informer of each kind to prune has to have. It is the index that
+// client.FieldIndexer makes of OwnerIndex, less the half of it for lists of all namespaces,
+// which takes a tenth of the memory of an object.
+var OwnerIndexers = toolscache.Indexers{"field:" + OwnerIndex: indexOwner}
+
+func indexOwner(object any) ([]string, error) {
+	o, ok := object.(client.Object)
+	if !ok {
+		return nil, nil
 	}
-	return nil
+	if controller := metav1.GetControllerOfNoCopy(o); controller != nil {
+		return []string{o.GetNamespace() + "/" + string(controller.UID)}, nil
+	}
+	return nil, nil
 }
 
 // Prune deletes the objects of kinds that owner controls and that are not among
