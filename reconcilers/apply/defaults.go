@@ -5,6 +5,7 @@ package apply
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -180,44 +181,51 @@ func (a *adder) compare(want, live any, kind smdschema.TypeRef, steps []any) boo
 	switch want := want.(type) {
 	case map[string]any:
 		live, ok := live.(map[string]any)
-		if !ok || atom.Map == nil {
-			return false
-		}
-		for key := range want {
-			if _, ok := live[key]; !ok {
-				return false
-			}
-		}
-		for key, value := range live {
-			field, isField := atom.Map.FindField(key)
-			here := append(steps[:len(steps):len(steps)], key)
-			wanted, isWanted := want[key]
-			switch {
-			case isWanted && isField && !a.compare(wanted, value, field.Type, here):
-				return false
-			case isWanted && !isField && !a.compare(wanted, value, atom.Map.ElementType, here):
-				return false
-			case !isWanted && !isField:
-				return false
-			case !isWanted:
-				a.found = append(a.found, addition{a.path, here, value})
-			}
-		}
-		return true
+		return ok && atom.Map != nil && a.compareMaps(want, live, atom.Map, steps)
 	case []any:
 		live, ok := live.([]any)
-		if !ok || len(live) != len(want) || atom.List == nil {
-			return false
-		}
-		for i := range want {
-			if !a.compare(want[i], live[i], atom.List.ElementType, append(steps[:len(steps):len(steps)], i)) {
-				return false
-			}
-		}
-		return true
+		return ok && atom.List != nil && a.compareLists(want, live, atom.List, steps)
 	default:
 		return equal(live, want)
 	}
+}
+
+func (a *adder) compareMaps(want, live map[string]any, kind *smdschema.Map, steps []any) bool {
+	for key := range want {
+		if _, ok := live[key]; !ok {
+			return false
+		}
+	}
+	for key, value := range live {
+		here := append(slices.Clip(steps), key)
+		below := kind.ElementType
+		field, isField := kind.FindField(key)
+		if isField {
+			below = field.Type
+		}
+		wanted, isWanted := want[key]
+		switch {
+		case isWanted && !a.compare(wanted, value, below, here):
+			return false
+		case !isWanted && !isField:
+			return false
+		case !isWanted:
+			a.found = append(a.found, addition{a.path, here, value})
+		}
+	}
+	return true
+}
+
+func (a *adder) compareLists(want, live []any, kind *smdschema.List, steps []any) bool {
+	if len(live) != len(want) {
+		return false
+	}
+	for i := range want {
+		if !a.compare(want[i], live[i], kind.ElementType, append(slices.Clip(steps), i)) {
+			return false
+		}
+	}
+	return true
 }
 
 // below returns the type of the part of a value of type kind that element names.

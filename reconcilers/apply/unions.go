@@ -55,8 +55,9 @@ func has(set *fieldpath.Set, path fieldpath.Path) bool {
 
 // isStruct reports whether the value at path has fields that its schema names.
 func isStruct(object *typed.TypedValue, path fieldpath.Path) bool {
-	kind, ok := object.TypeRef(), true
+	kind := object.TypeRef()
 	for _, element := range path {
+		var ok bool
 		if kind, ok = below(object.Schema(), kind, element); !ok {
 			return false
 		}
