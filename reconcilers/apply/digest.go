@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"hash"
 	"reflect"
+	"slices"
+	"strconv"
 	"unique"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -65,14 +67,27 @@ func hashFields(h hash.Hash, fields *fieldpath.Set, content any) {
 }
 
 func hashElement(h hash.Hash, element fieldpath.PathElement) {
-	text, _ := fieldpath.SerializePathElement(element)
+	text := "f:"
+	if element.FieldName != nil {
+		text += *element.FieldName
+	} else {
+		text, _ = fieldpath.SerializePathElement(element)
+	}
 	h.Write([]byte(text))
 	h.Write([]byte{0})
 }
 
 func hashValue(h hash.Hash, value any) {
-	// Unstructured content always encodes, and json sorts its keys.
-	_ = json.NewEncoder(h).Encode(value)
+	switch v := value.(type) {
+	case string:
+		h.Write(strconv.AppendQuote(nil, v))
+	case int64:
+		h.Write(strconv.AppendInt(nil, v, 10))
+	default:
+		// Unstructured content always encodes, and json sorts its keys.
+		_ = json.NewEncoder(h).Encode(value)
+	}
+	h.Write([]byte{0})
 }
 
 // Reduce cuts object down to what the Applier reads of it: its identity, its controller, and
@@ -171,15 +186,21 @@ func appliedDigest(object client.Object) digest {
 	return newDigest(fields, content)
 }
 
-// contentOf returns what object holds as the JSON of the API, without what depends on how it
-// was read: claim templates have a kind in JSON, and none in protocol buffers.
+// contentOf returns what object holds as the JSON of the API, less managedFields, which takes as
+// long to convert as all else, and without what depends on how it was read: claim templates
+// have a kind in JSON, and none in protocol buffers.
 func contentOf(object client.Object) (map[string]any, error) {
+	if _, ok := object.(*unstructured.Unstructured); !ok {
+		copied := reflect.New(reflect.TypeOf(object).Elem())
+		copied.Elem().Set(reflect.ValueOf(object).Elem())
+		object = copied.Interface().(client.Object)
+		object.SetManagedFields(nil)
+	}
 	if set, ok := object.(*appsv1.StatefulSet); ok {
-		set = set.DeepCopy()
+		set.Spec.VolumeClaimTemplates = slices.Clone(set.Spec.VolumeClaimTemplates)
 		for i := range set.Spec.VolumeClaimTemplates {
 			set.Spec.VolumeClaimTemplates[i].TypeMeta = metav1.TypeMeta{}
 		}
-		object = set
 	}
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 }
