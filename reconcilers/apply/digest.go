@@ -77,14 +77,12 @@ func hashElement(h hash.Hash, element fieldpath.PathElement) {
 	h.Write([]byte{0})
 }
 
+// hashValue writes value as JSON to h. Unstructured content always encodes, and json sorts its
+// keys; most values are strings, for which an encoder is slow.
 func hashValue(h hash.Hash, value any) {
-	switch v := value.(type) {
-	case string:
-		h.Write(strconv.AppendQuote(nil, v))
-	case int64:
-		h.Write(strconv.AppendInt(nil, v, 10))
-	default:
-		// Unstructured content always encodes, and json sorts its keys.
+	if text, ok := value.(string); ok {
+		h.Write(strconv.AppendQuote(nil, text))
+	} else {
 		_ = json.NewEncoder(h).Encode(value)
 	}
 	h.Write([]byte{0})
