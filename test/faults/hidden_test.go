@@ -55,7 +55,13 @@ func hiddenEvent(t *testing.T, o *operator, resource, kind string) {
 	t.Cleanup(func() { o.Hide(nil) })
 	missed := func() {
 		eventually(t, "an event should be hidden", func(context.Context) (bool, error) { return hidden.Load(), nil })
+		watches := func() int {
+			return len(o.Requests(func(r *proxy.Request) bool { return r.Verb == "watch" && r.Resource == resource }))
+		}
+		before := watches()
 		o.Expire(resource)
+		// Until then the client waits, and what happens comes to it as part of a list.
+		eventually(t, "the watch should be started again", func(context.Context) (bool, error) { return watches() > before, nil })
 	}
 	if kind == "ADDED" {
 		hide()

@@ -88,6 +88,12 @@ func normalise(object map[string]any, exact bool) {
 	}
 	if status, ok := object["status"].(map[string]any); ok {
 		delete(status, "nodes") // They are named at random; their number is in other fields.
+		// The last one that changed its status comes last.
+		if conditions, ok := status["conditions"].([]any); ok {
+			slices.SortFunc(conditions, func(a, b any) int {
+				return strings.Compare(fmt.Sprint(a.(map[string]any)["type"]), fmt.Sprint(b.(map[string]any)["type"]))
+			})
+		}
 		if !exact {
 			delete(status, "collisionCount")
 		}
