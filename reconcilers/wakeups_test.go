@@ -69,12 +69,12 @@ func TestStatus_OfAnotherVersionIsNotWritten(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, mc *cachev1alpha1.Memcached){
 		"edited": func(t *testing.T, mc *cachev1alpha1.Memcached) {
 			t.Helper()
-			patch(t, mc.DeepCopy(), `{"spec":{"minReadySeconds":7}}`)
+			patch(t, mc, `{"spec":{"minReadySeconds":7}}`)
 		},
 		"replaced": func(t *testing.T, mc *cachev1alpha1.Memcached) {
 			t.Helper()
-			fatal(t, suite.Client.Delete(t.Context(), mc.DeepCopy()))
-			gone(t, mc.DeepCopy())
+			fatal(t, suite.Client.Delete(t.Context(), mc))
+			gone(t, mc)
 			newMemcached(t, mc.Namespace, mc.Name, 0)
 		},
 	} {
@@ -83,7 +83,8 @@ func TestStatus_OfAnotherVersionIsNotWritten(t *testing.T) {
 			namespace := newNamespace(t)
 			o := startOperator(t, suite.operator, namespace, nil)
 			mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "changing"}}
-			o.onFirst("PATCH", "/memcacheds/changing/status", func() { change(t, mc) })
+			changing := mc.DeepCopy()
+			o.onFirst("PATCH", "/memcacheds/changing/status", func() { change(t, changing) })
 			newMemcached(t, namespace, mc.Name, 0)
 			ready(t, mc)
 			if got := o.statuses("/memcacheds/changing/status"); got[0] != http.StatusConflict {
