@@ -84,6 +84,16 @@ spec:
 	return object
 }
 
+// newServedMonitors returns a kind that is served, and that the operator may use.
+func newServedMonitors(t *testing.T, namespace string) monitors {
+	t.Helper()
+	m := newMonitors(namespace)
+	m.grant(t)
+	m.install(t)
+	m.served(t, namespace)
+	return m
+}
+
 // install makes the definition; the operator finds out by itself.
 func (m monitors) install(t *testing.T) {
 	t.Helper()
@@ -227,10 +237,7 @@ func leftOutEvent(t *testing.T, namespace string, count int) {
 func TestAnOptionalKindThatIsThereAtTheStartCostsNothingAtRest(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
-	m := newMonitors(namespace)
-	m.grant(t)
-	m.install(t)
-	m.served(t, namespace)
+	m := newServedMonitors(t, namespace)
 	first := setUp{edits: m.edits(), lookEvery: often}.start(t, suite.operator, namespace)
 	mc := newMonitored(t, namespace, "sample")
 	m.made(t, namespace, "sample")
@@ -289,10 +296,7 @@ func TestAnOptionalObjectOfAUserIsLeftAlone(t *testing.T) {
 func TestOptionalKind_StaysInUseWhenAnObjectVanishes(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
-	m := newMonitors(namespace)
-	m.grant(t)
-	m.install(t)
-	m.served(t, namespace)
+	m := newServedMonitors(t, namespace)
 	// No look at what is served comes within the test.
 	o := setUp{edits: m.edits(), lookEvery: 24 * time.Hour}.start(t, suite.operator, namespace)
 	users := m.monitor(namespace, "sample")

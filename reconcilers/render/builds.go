@@ -20,7 +20,7 @@ const (
 	// 50 percent of a small heap that the operator has at other times, a third of a build's
 	// CPU time goes to collecting it (BenchmarkFirstRender).
 	buildGarbage = 32 << 20
-	// minHeap is how much in use allowGarbage counts at least, in bytes: less than a program
+	// minHeap is how much in use is reckoned with at least, in bytes: less than a program
 	// with the templates in memory ever has.
 	minHeap = 1 << 20
 )
@@ -48,8 +48,10 @@ func (b *buildCount) begin() {
 	}
 	b.count++
 	if b.count == 1 {
-		b.percent = allowGarbage(buildGarbage)
+		b.percent = debug.SetGCPercent(100)
 	}
+	// Also when there are other builds: what is in use may have grown since they began.
+	debug.SetGCPercent(b.garbage())
 	openapi.Schema()
 }
 
@@ -72,15 +74,12 @@ func (b *buildCount) freeSchema() {
 	}
 }
 
-// allowGarbage lets there be that many bytes of garbage, if that is more than now. It returns
-// the percentage of garbage to go back to.
-func allowGarbage(bytes uint64) (previous int) {
+// garbage returns how much garbage to allow now, in percent of what is in use.
+func (b *buildCount) garbage() int {
+	if b.percent < 0 || os.Getenv("GOGC") != "" {
+		return b.percent
+	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	percent := int(100 * bytes / max(live[0].Value.Uint64(), minHeap))
-	previous = debug.SetGCPercent(percent)
-	if previous < 0 || previous > percent || os.Getenv("GOGC") != "" {
-		debug.SetGCPercent(previous)
-	}
-	return previous
+	return max(b.percent, int(100*buildGarbage/max(live[0].Value.Uint64(), minHeap)))
 }

@@ -29,6 +29,15 @@ func TestBuildCount_RestoresGarbage(t *testing.T) {
 			t.Errorf("after the builds: %d percent, want %d as before", got, before)
 		}
 		t.Logf("raised: %v", during > before)
+
+		builds.begin()
+		inUse := make([]byte, buildGarbage)
+		runtime.GC()
+		builds.begin()
+		if got := gcPercent(); during > before && got >= during {
+			t.Errorf("with %d bytes more in use: %d percent, want less than %d", len(inUse), got, during)
+		}
+		runtime.KeepAlive(inUse)
 		return
 	}
 	for name, test := range map[string]struct{ variable, want string }{
