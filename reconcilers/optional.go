@@ -109,8 +109,8 @@ func (o *optional) set(ctx context.Context, kind schema.GroupVersionKind, absenc
 }
 
 // isGone reports whether err, which a write of an object of kind met, means that the API
-// server does not serve kind any more. Then it is left out from now on, and a look soon finds
-// out what is true.
+// server does not serve kind any more. Then its objects are skipped from now on, and a look
+// soon finds out what is true.
 func (o *optional) isGone(ctx context.Context, kind schema.GroupVersionKind, err error) bool {
 	if !o.renderer.IsOptional(kind) {
 		return false

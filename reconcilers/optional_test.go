@@ -17,11 +17,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/test/controlplane"
 )
 
@@ -84,19 +86,39 @@ spec:
 	return object
 }
 
+// newServedMonitors returns a kind that is served, and that the operator may use.
+func newServedMonitors(t *testing.T, namespace string) monitors {
+	t.Helper()
+	m := newMonitors(namespace)
+	m.grant(t)
+	m.install(t)
+	m.served(t, namespace)
+	return m
+}
+
 // install makes the definition; the operator finds out by itself.
 func (m monitors) install(t *testing.T) {
 	t.Helper()
 	fatal(t, suite.Apply(t.Context(), m.definition(t)))
 }
 
-// served waits until a client can read Monitors.
+// served waits until a client can read Monitors and their schema, which is published later.
 func (m monitors) served(t *testing.T, namespace string) {
 	t.Helper()
 	poll(t, "Monitors should be served", func(ctx context.Context) (bool, error) {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(schema.GroupVersionKind{Group: m.group, Version: "v1", Kind: "MonitorList"})
 		return suite.Client.List(ctx, list, client.InNamespace(namespace)) == nil, nil
+	})
+	discovered, err := discovery.NewDiscoveryClientForConfig(suite.Config)
+	fatal(t, err)
+	poll(t, "the schema of Monitors should be published", func(context.Context) (bool, error) {
+		paths, err := discovered.OpenAPIV3().Paths()
+		if err != nil || paths["apis/"+m.group+"/v1"] == nil {
+			return false, err
+		}
+		schema, err := paths["apis/"+m.group+"/v1"].Schema("application/json")
+		return strings.Contains(string(schema), `"Monitor"`), err
 	})
 }
 
@@ -227,10 +249,7 @@ func leftOutEvent(t *testing.T, namespace string, count int) {
 func TestAnOptionalKindThatIsThereAtTheStartCostsNothingAtRest(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
-	m := newMonitors(namespace)
-	m.grant(t)
-	m.install(t)
-	m.served(t, namespace)
+	m := newServedMonitors(t, namespace)
 	first := setUp{edits: m.edits(), lookEvery: often}.start(t, suite.operator, namespace)
 	mc := newMonitored(t, namespace, "sample")
 	m.made(t, namespace, "sample")
@@ -289,10 +308,7 @@ func TestAnOptionalObjectOfAUserIsLeftAlone(t *testing.T) {
 func TestOptionalKind_StaysInUseWhenAnObjectVanishes(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
-	m := newMonitors(namespace)
-	m.grant(t)
-	m.install(t)
-	m.served(t, namespace)
+	m := newServedMonitors(t, namespace)
 	// No look at what is served comes within the test.
 	o := setUp{edits: m.edits(), lookEvery: 24 * time.Hour}.start(t, suite.operator, namespace)
 	users := m.monitor(namespace, "sample")
@@ -307,6 +323,46 @@ func TestOptionalKind_StaysInUseWhenAnObjectVanishes(t *testing.T) {
 	says(t, mc, "")
 	if statuses := o.statuses("/monitors/sample"); !slices.Contains(statuses, http.StatusNotFound) {
 		t.Errorf("the requests for the Monitor were answered with %v, want a 404 among them", statuses)
+	}
+}
+
+// The kind can be used from the middle of a reconcile on, which did not render its objects.
+func TestOptionalKind_ObjectIsNotPrunedWhenTheKindComesDuringAReconcile(t *testing.T) {
+	t.Parallel()
+	namespace := newNamespace(t)
+	m := newMonitors(namespace)
+	m.install(t)
+	m.served(t, namespace)
+	var looks, watches atomic.Int32
+	cfg := rest.CopyConfig(suite.operator)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			switch {
+			case req.URL.Path == "/apis/"+m.group+"/v1":
+				looks.Add(1)
+			case strings.HasSuffix(req.URL.Path, "/monitors"):
+				watches.Add(1)
+			}
+			return next.RoundTrip(req)
+		})
+	})
+	o := setUp{edits: m.edits(), lookEvery: often}.start(t, cfg, namespace)
+	mc := newMonitored(t, namespace, "sample")
+	says(t, mc, notPermitted)
+	owned := m.monitor(namespace, "sample")
+	owned.SetLabels(map[string]string{render.ManagedByLabel: render.ManagedBy})
+	owned.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(mc, cachev1alpha1.SchemeGroupVersion.WithKind("Memcached"))})
+	fatal(t, suite.Client.Create(t.Context(), owned))
+	o.onFirst(http.MethodPatch, "/deployments/sample", func() {
+		m.grant(t)
+		poll(t, "the operator should watch Monitors", func(context.Context) (bool, error) { return watches.Load() > 0, nil })
+		// One look ends before the next one begins.
+		before := looks.Load()
+		poll(t, "the operator should use Monitors", func(context.Context) (bool, error) { return looks.Load() > before+1, nil })
+	})
+	patch(t, mc, `{"spec":{"minReadySeconds":7}}`)
+	if now := m.made(t, namespace, "sample"); now.GetUID() != owned.GetUID() {
+		t.Error("the Monitor was pruned and made again")
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-func TestStatus_EditedByOthersIsPutBack(t *testing.T) {
+func TestStatus_RevertsEditsOfOthers(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	startOperator(t, suite.operator, namespace, nil)
@@ -35,7 +35,7 @@ func TestStatus_EditedByOthersIsPutBack(t *testing.T) {
 			edit(&mc.Status)
 			fatal(t, suite.Client.Status().Update(t.Context(), mc, client.FieldOwner("somebody")))
 			eventually(t, mc, "the status that it had", func(mc *cachev1alpha1.Memcached) bool {
-				return isReady(mc) && len(mc.Status.Nodes) == 1 && mc.Status.Endpoint == want.Endpoint && mc.Status.ObservedGeneration == want.ObservedGeneration
+				return isReady(mc) && is(mc, cachev1alpha1.ConditionAvailable, metav1.ConditionTrue, "") && len(mc.Status.Nodes) == 1 && mc.Status.Endpoint == want.Endpoint && mc.Status.ObservedGeneration == want.ObservedGeneration
 			})
 		})
 	}
@@ -51,11 +51,11 @@ func TestStatus_ConditionOfOthersStaysAndCostsNoWrite(t *testing.T) {
 	meta.SetStatusCondition(&mc.Status.Conditions, foreign)
 	before := len(o.matching("/memcacheds/shared/status"))
 	fatal(t, suite.Client.Status().Update(t.Context(), mc, client.FieldOwner("backup")))
-	// A Service that is put back changes nothing in the status. When it was put back the second
-	// time, the reconcile that did it the first time has ended.
+	// Reverting the Service changes nothing in the status. When it was reverted the second time,
+	// the reconcile that did it the first time has ended.
 	for range 2 {
 		patch(t, service(namespace, "shared"), `{"spec":{"publishNotReadyAddresses":false}}`)
-		eventually(t, service(namespace, "shared"), "the Service is put back", func(s *corev1.Service) bool { return s.Spec.PublishNotReadyAddresses })
+		eventually(t, service(namespace, "shared"), "the Service is reverted", func(s *corev1.Service) bool { return s.Spec.PublishNotReadyAddresses })
 	}
 	if writes := o.matching("/memcacheds/shared/status")[before:]; len(writes) > 0 {
 		t.Errorf("writes of the status: %v", writes)
@@ -72,12 +72,12 @@ func TestStatus_OfAnotherVersionIsNotWritten(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, mc *cachev1alpha1.Memcached){
 		"edited": func(t *testing.T, mc *cachev1alpha1.Memcached) {
 			t.Helper()
-			patch(t, mc.DeepCopy(), `{"spec":{"minReadySeconds":7}}`)
+			patch(t, mc, `{"spec":{"minReadySeconds":7}}`)
 		},
 		"replaced": func(t *testing.T, mc *cachev1alpha1.Memcached) {
 			t.Helper()
-			fatal(t, suite.Client.Delete(t.Context(), mc.DeepCopy()))
-			gone(t, mc.DeepCopy())
+			fatal(t, suite.Client.Delete(t.Context(), mc))
+			gone(t, mc)
 			newMemcached(t, mc.Namespace, mc.Name, 0)
 		},
 	} {
@@ -86,7 +86,8 @@ func TestStatus_OfAnotherVersionIsNotWritten(t *testing.T) {
 			namespace := newNamespace(t)
 			o := startOperator(t, suite.operator, namespace, nil)
 			mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "changing"}}
-			o.onFirst("PATCH", "/memcacheds/changing/status", func() { change(t, mc) })
+			changing := mc.DeepCopy()
+			o.onFirst("PATCH", "/memcacheds/changing/status", func() { change(t, changing) })
 			newMemcached(t, namespace, mc.Name, 0)
 			ready(t, mc)
 			if got := o.statuses("/memcacheds/changing/status"); got[0] != http.StatusConflict {

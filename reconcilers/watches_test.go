@@ -31,14 +31,14 @@ func TestChangedByOthers_PassesUpdates(t *testing.T) {
 		shown   *cachev1alpha1.Memcached
 		want    bool
 	}{
-		"drops what the operator wrote":            {version("2", replicas), version("2", replicas), false},
-		"passes what came after it":                {version("2", replicas), version("3", replicas), true},
-		"passes what took it back":                 {version("2", replicas), version("3", nil), true},
-		"drops a change that the cache leaves out": {nil, version("2", nil), false},
-		"passes a resync":                          {nil, version("1", nil), true},
-		"passes another generation":                {nil, version("2", func(mc *cachev1alpha1.Memcached) { mc.Generation = 2 }), true},
-		"passes another status":                    {nil, version("2", replicas), true},
-		"passes another one of its name":           {nil, version("2", func(mc *cachev1alpha1.Memcached) { mc.UID = "2" }), true},
+		"drops what the operator wrote":               {version("2", replicas), version("2", replicas), false},
+		"passes what came after it":                   {version("2", replicas), version("3", replicas), true},
+		"passes what took it back":                    {version("2", replicas), version("3", nil), true},
+		"drops a change that the cache does not keep": {nil, version("2", nil), false},
+		"passes a resync":                             {nil, version("1", nil), true},
+		"passes another generation":                   {nil, version("2", func(mc *cachev1alpha1.Memcached) { mc.Generation = 2 }), true},
+		"passes another status":                       {nil, version("2", replicas), true},
+		"passes another one of its name":              {nil, version("2", func(mc *cachev1alpha1.Memcached) { mc.UID = "2" }), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -63,12 +63,22 @@ func (p *parent) child(element fieldpath.PathElement) (any, bool) {
 	return nil, false
 }
 
-// keyed returns the first item of list that has key. It uses an index by the key's first
-// field: a list may have a thousand items, and looking through them for each of them
-// takes most of the time of a reconcile.
+// keyed returns the first item of list that has key.
 func (p *parent) keyed(list []any, key value.FieldList) (any, bool) {
+	for _, i := range p.candidates(list, key) {
+		if hasKey(list[i], key) {
+			return list[i], true
+		}
+	}
+	return nil, false
+}
+
+// candidates returns the positions, in order, of the items of list that may have key. It uses
+// an index by the key's first field: a list may have a thousand items, and looking through
+// them for each of them takes most of the time of a reconcile.
+func (p *parent) candidates(list []any, key value.FieldList) []int {
 	if len(key) == 0 {
-		return nil, false
+		return nil
 	}
 	name := key[0].Name
 	if p.positions[name] == nil {
@@ -82,12 +92,7 @@ func (p *parent) keyed(list []any, key value.FieldList) (any, bool) {
 		candidates = append(candidates, p.positions[name][at]...)
 		slices.Sort(candidates)
 	}
-	for _, i := range candidates {
-		if hasKey(list[i], key) {
-			return list[i], true
-		}
-	}
-	return nil, false
+	return candidates
 }
 
 // positionsBy returns the positions of the items of list by the value of a field of theirs.

@@ -79,11 +79,12 @@ func (w *work) end() {
 // giveBack ends what begin allowed, unless there is work again.
 func (w *work) giveBack() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.count > 0 || !w.raised {
+		w.mu.Unlock()
 		return
 	}
 	w.raised = false
 	debug.SetGCPercent(w.percent)
+	w.mu.Unlock() // The collection takes time, and work may begin meanwhile.
 	debug.FreeOSMemory()
 }

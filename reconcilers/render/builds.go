@@ -11,10 +11,8 @@ import (
 	"github.com/example/memcached-operator/reconcilers/memory"
 )
 
-const (
-	// schemaIdle is how long kustomize's OpenAPI schema stays in memory after its last use.
-	schemaIdle = 30 * time.Second
-)
+// schemaIdle is how long kustomize's OpenAPI schema stays in memory after its last use.
+const schemaIdle = 30 * time.Second
 
 // builds are the builds that are under way. They share what the process has one of.
 var builds buildCount

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -122,11 +121,9 @@ func FuzzParseText(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		_, err := parseText(text)
-		runtime.ReadMemStats(&after)
-		if used, most := after.TotalAlloc-before.TotalAlloc, uint64(128<<10+2<<10*min(len(text), maxPatchText)); used > most {
+		var err error
+		used := allocated(func() { _, err = parseText(text) })
+		if most := uint64(128<<10 + 2<<10*min(len(text), maxPatchText)); used > most {
 			t.Errorf("%d bytes of text take %d bytes of memory, more than %d", len(text), used, most)
 		}
 		// The sign ! alone says that what follows is text; parseText cannot see it.
