@@ -34,14 +34,14 @@ const (
 	// writers is how many writes are under way at once, in the operator (its default of
 	// --max-concurrent-reconciles) and in the bare client alike.
 	writers = 8
-	// overlayProgram is the Go file that -heap adds to the operator.
-	overlayProgram = "heap.go.txt"
+	// overlayProgram is the Go file that -profiles adds to the operator.
+	overlayProgram = "profiles.go.txt"
 )
 
 var (
-	sizesFlag = flag.String("sizes", "100,1000,3000,10000", "numbers of Memcacheds to measure with, separated by commas")
-	idleFlag  = flag.Duration("idle", time.Minute, "how long the requests of an operator with nothing to do are counted")
-	heapFlag  = flag.String("heap", "", "directory for heap profiles of the operator, which is then built with a signal handler that writes them")
+	sizesFlag    = flag.String("sizes", "100,1000,3000,10000", "numbers of Memcacheds to measure with, separated by commas")
+	idleFlag     = flag.Duration("idle", time.Minute, "how long the requests of an operator with nothing to do are counted")
+	profilesFlag = flag.String("profiles", "", "directory for profiles of the operator, which is then built with a signal handler that writes them")
 )
 
 // suite is what all tests of the package share.
@@ -86,12 +86,12 @@ func runTests(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// build builds the operator as `make build` does, with -heap plus overlayProgram.
+// build builds the operator as the Dockerfile does, with -profiles plus overlayProgram.
 func build(dir string) error {
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -X main.version=scale", "-o", suite.program}
-	if *heapFlag != "" {
+	if *profilesFlag != "" {
 		overlay := filepath.Join(dir, "overlay.json")
-		content := fmt.Sprintf(`{"Replace": {%q: %q}}`, filepath.Join(controlplane.Root(), "heap.go"),
+		content := fmt.Sprintf(`{"Replace": {%q: %q}}`, filepath.Join(controlplane.Root(), "profiles.go"),
 			filepath.Join(controlplane.Root(), "test", "scale", "testdata", overlayProgram))
 		if err := os.WriteFile(overlay, []byte(content), 0o600); err != nil {
 			return err
@@ -100,6 +100,8 @@ func build(dir string) error {
 	}
 	command := exec.Command("go", append(args, ".")...)
 	command.Dir = controlplane.Root()
+	// With C the program is twice as large.
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("building the operator: %w\n%s", err, output)
 	}

@@ -49,8 +49,9 @@ type operator struct {
 	probes, metrics string
 	// output is the file with its standard error.
 	output string
-	heap   string
-	ended  chan struct{}
+	// profile is the name, less its end, of the profiles that -profiles makes it write.
+	profile string
+	ended   chan struct{}
 }
 
 // start starts the operator for all namespaces, with leader election. It ends with the test,
@@ -59,7 +60,7 @@ func (e *env) start(t *testing.T) *operator {
 	t.Helper()
 	o := &operator{env: e, probes: freeAddress(t), metrics: freeAddress(t), ended: make(chan struct{})}
 	dir := t.TempDir()
-	o.output, o.heap = filepath.Join(dir, "output"), filepath.Join(dir, "heap")
+	o.output, o.profile = filepath.Join(dir, "output"), filepath.Join(dir, "profile")
 	output, err := os.Create(o.output)
 	fatal(t, err)
 	defer output.Close()
@@ -71,7 +72,7 @@ func (e *env) start(t *testing.T) *operator {
 		"--metrics-bind-address="+o.metrics, "--metrics-secure=false")
 	// Neither a cluster nor a memory limit of the environment is meant.
 	o.command.Env = append(os.Environ(), "KUBECONFIG=", "HOME="+dir, "KUBERNETES_SERVICE_HOST=", "WATCH_NAMESPACE=",
-		"CONTAINER_MEMORY_LIMIT=", "GOMEMLIMIT=", "GOGC=", "SCALE_HEAP="+o.heap)
+		"CONTAINER_MEMORY_LIMIT=", "GOMEMLIMIT=", "GOGC=", "SCALE_PROFILE="+o.profile)
 	o.command.Stdout, o.command.Stderr = output, output
 	e.proxy.forgetLease()
 	o.started = time.Now()

@@ -84,7 +84,7 @@ func measureOperator(t *testing.T, f *figures) {
 	e := newEnv(t)
 	o := e.start(t)
 	f.empty = o.measureStart(t, 0, counts{})
-	o.saveHeap(t, "0")
+	o.saveProfiles(t, "0")
 	o.stop(t)
 
 	// Created beforehand, as for the bare client: the API server does nothing else meanwhile.
@@ -94,14 +94,14 @@ func measureOperator(t *testing.T, f *figures) {
 	f.start = o.measureStart(t, f.memcacheds, before)
 	e.checkReady(t, f.memcacheds)
 	t.Logf("bare client %.1f s and %.1f s, operator %.1f s", f.bare.objects.Seconds(), f.bare.events.Seconds(), f.start.written.Seconds())
-	o.saveHeap(t, strconv.Itoa(f.memcacheds))
+	o.saveProfiles(t, strconv.Itoa(f.memcacheds))
 
 	f.edits = e.measureEdits(t, all)
 	o.settle(t, 0)
 	f.idle = o.measureIdle(t)
 	o, f.restart = e.measureRestart(t, o, f.memcacheds)
 	e.checkReady(t, f.memcacheds+1)
-	o.saveHeap(t, strconv.Itoa(f.memcacheds)+"-restarted")
+	o.saveProfiles(t, strconv.Itoa(f.memcacheds)+"-restarted")
 	o.stop(t)
 }
 
@@ -130,21 +130,25 @@ func (o *operator) measureIdle(t *testing.T) idleFigures {
 	return idleFigures{window: *idleFlag, requests: o.env.proxy.counts().since(before), used: o.usage(t)}
 }
 
-// saveHeap writes a heap profile of o to the directory of -heap, when that is given.
-func (o *operator) saveHeap(t *testing.T, name string) {
+// saveProfiles writes profiles of o to the directory of -profiles, when that is given: of CPU
+// time since the last ones, and of the heap.
+func (o *operator) saveProfiles(t *testing.T, name string) {
 	t.Helper()
-	if *heapFlag == "" {
+	if *profilesFlag == "" {
 		return
 	}
 	fatal(t, o.command.Process.Signal(syscall.SIGUSR1))
-	eventually(t, "the operator should write a heap profile", 100*time.Millisecond, time.Minute, func() bool {
-		_, err := os.Stat(o.heap)
-		return err == nil
-	})
-	content, err := os.ReadFile(o.heap)
-	fatal(t, err)
-	fatal(t, os.Remove(o.heap))
-	fatal(t, os.WriteFile(filepath.Join(*heapFlag, name+".heap"), content, 0o600))
+	// The heap's comes last.
+	for _, kind := range []string{".heap", ".cpu"} {
+		eventually(t, "the operator should write a profile", 100*time.Millisecond, time.Minute, func() bool {
+			_, err := os.Stat(o.profile + kind)
+			return err == nil
+		})
+		content, err := os.ReadFile(o.profile + kind)
+		fatal(t, err)
+		fatal(t, os.Remove(o.profile+kind))
+		fatal(t, os.WriteFile(filepath.Join(*profilesFlag, name+kind), content, 0o600))
+	}
 	used := o.usage(t)
-	t.Logf("heap profile %s: %d MiB resident, %d MiB at most; %s", name, used.rss>>20, used.maxRSS>>20, o.tail())
+	t.Logf("profiles %s: %d MiB resident, %d MiB at most; %s", name, used.rss>>20, used.maxRSS>>20, o.tail())
 }

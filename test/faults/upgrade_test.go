@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build faults
+
+package faults
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/largest"
+)
+
+var fromFlag = flag.String("from", "", "commit whose operator TestUpgrade_RollsNoPod upgrades from")
+
+const (
+	// upgraded is how many Memcacheds are upgraded, and every staleEvery-th of them loses a
+	// label of its nodeSelector, which old operators leave in the Deployment.
+	upgraded   = 100
+	staleEvery = 10
+	// upgradeQuiet is how long an operator must write nothing to count as done.
+	upgradeQuiet = 5 * time.Second
+)
+
+// TestUpgrade_RollsNoPod upgrades the operator of an earlier commit, under Memcacheds of random
+// fields. No ReplicaSet may be new, except of those Memcacheds that the events name which
+// docs/install.md lists.
+func TestUpgrade_RollsNoPod(t *testing.T) {
+	if *fromFlag == "" {
+		t.Skip("-from names no commit to upgrade from")
+	}
+	figure := measure(t, "an upgrade rolls no pod, save where the old operator left something behind")
+	namespace := newNamespace(t)
+	o := startOperator(t, "--watch-namespaces="+namespace)
+	o.process.Terminate(t)
+	current := suite.program
+	t.Cleanup(func() { suite.program = current })
+	suite.program = buildCommit(t, *fromFlag)
+	o.restart()
+	o.process.Ready(t)
+
+	random := rand.New(rand.NewPCG(11, 0))
+	stale := map[string]bool{}
+	for i := range upgraded {
+		mc := &cachev1alpha1.Memcached{Spec: randomSpec(random)}
+		mc.Namespace, mc.Name = namespace, fmt.Sprintf("cache-%03d", i)
+		if i%staleEvery == 0 {
+			mc.Spec.NodeSelector = map[string]cachev1alpha1.LabelValue{"a": "b", "c": "d"}
+		}
+		fatal(t, suite.Client.Create(t.Context(), mc))
+	}
+	o.quiet(t, namespace, upgradeQuiet)
+	for i := 0; i < upgraded; i += staleEvery {
+		mc := &cachev1alpha1.Memcached{}
+		mc.Namespace, mc.Name = namespace, fmt.Sprintf("cache-%03d", i)
+		edit(t, mc, func(spec *cachev1alpha1.MemcachedSpec) { delete(spec.NodeSelector, "c") })
+		stale[mc.Name] = true
+	}
+	o.quiet(t, namespace, upgradeQuiet)
+	o.process.Terminate(t)
+	before := replicaSets(t, namespace)
+	fatal(t, suite.Client.DeleteAllOf(t.Context(), &eventsv1.Event{}, client.InNamespace(namespace)))
+
+	suite.program = current
+	o.restart()
+	o.process.Ready(t)
+	o.quiet(t, namespace, upgradeQuiet)
+	after := replicaSets(t, namespace)
+	listed := changedByUpgrade(t, namespace)
+	rolled := 0
+	for name, sets := range after {
+		if slices.Equal(sets, before[name]) {
+			continue
+		}
+		rolled++
+		if !listed[name] || !stale[name] {
+			t.Errorf("the pods of %s were replaced; listed by its events: %v, left behind by the old operator: %v", name, listed[name], stale[name])
+		}
+	}
+	if len(after) != upgraded || rolled != len(stale) {
+		t.Errorf("%d Deployments, %d rolled out, %d left behind by the old operator", len(after), rolled, len(stale))
+	}
+	figure.set("%d Memcacheds, %d of them stale: %d rolled out, %d listed", upgraded, len(stale), rolled, len(listed))
+}
+
+// buildCommit builds the operator of a commit and returns the program's path.
+func buildCommit(t *testing.T, commit string) string {
+	t.Helper()
+	dir := t.TempDir()
+	sources, program := filepath.Join(dir, "sources"), filepath.Join(dir, "memcached-operator")
+	for _, command := range []*exec.Cmd{
+		exec.CommandContext(t.Context(), "git", "-C", controlplane.Root(), "worktree", "add", "--detach", sources, commit),
+		exec.CommandContext(t.Context(), "go", "build", "-C", sources, "-o", program, "."),
+		exec.CommandContext(t.Context(), "git", "-C", controlplane.Root(), "worktree", "remove", "--force", sources),
+	} {
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, output)
+		}
+	}
+	return program
+}
+
+// randomSpec returns a spec of size 1 with about half of all fields at their bounds.
+func randomSpec(random *rand.Rand) cachev1alpha1.MemcachedSpec {
+	spec := largest.Spec()
+	fields := reflect.ValueOf(&spec).Elem()
+	for i := range fields.NumField() {
+		if random.IntN(2) == 0 {
+			fields.Field(i).SetZero()
+		}
+	}
+	spec.Size = new(int32(1))
+	spec.Rollout = nil // earlier operators have none
+	return spec
+}
+
+// replicaSets returns the names of the ReplicaSets of each Deployment in namespace.
+func replicaSets(t *testing.T, namespace string) map[string][]string {
+	t.Helper()
+	list := &appsv1.ReplicaSetList{}
+	names := map[string][]string{}
+	fatal(t, suite.Client.List(t.Context(), list, client.InNamespace(namespace)))
+	for _, set := range list.Items {
+		owner := set.OwnerReferences[0].Name
+		names[owner] = append(names[owner], set.Name)
+	}
+	for _, sets := range names {
+		slices.Sort(sets)
+	}
+	return names
+}
+
+// changedByUpgrade returns the Memcacheds that have an event of reason Applied, as the command
+// in docs/install.md lists them.
+func changedByUpgrade(t *testing.T, namespace string) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	list := &eventsv1.EventList{}
+	fatal(t, suite.Client.List(t.Context(), list, client.InNamespace(namespace)))
+	for _, event := range list.Items {
+		if event.Reason == "Applied" {
+			names[event.Regarding.Name] = true
+		}
+	}
+	t.Logf("the upgrade changed %v", slices.Sorted(maps.Keys(names)))
+	return names
+}
