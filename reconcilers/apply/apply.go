@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -236,11 +237,8 @@ func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *uns
 	a.digests.Add(digestOf(rendered.Object), wanted.digest)
 	var live, reduced client.Object
 	overtaken, err := a.recent.Write(object, func() (client.Object, error) {
-		err := a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(FieldManager))
-		if err != nil {
-			return nil, err
-		}
-		if live, err = a.typed(object); err != nil {
+		var err error
+		if live, err = a.send(ctx, object); err != nil {
 			return nil, err
 		}
 		reduced = a.options.Reduce(live)
@@ -257,15 +255,24 @@ func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *uns
 	return result
 }
 
-// typed is the server's answer in the form in which the cache has its objects.
-func (a *Applier) typed(answer *unstructured.Unstructured) (client.Object, error) {
-	live, err := NewObject(a.scheme, answer.GroupVersionKind())
+// send applies object on the server, and returns its answer in the form in which the cache has
+// its objects. For kinds with a Go type that is read from protocol buffers, which client.Apply
+// would read from JSON, several times as slowly.
+func (a *Applier) send(ctx context.Context, object *unstructured.Unstructured) (client.Object, error) {
+	live, err := NewObject(a.scheme, object.GroupVersionKind())
 	if err != nil {
 		return nil, err
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, live); err != nil {
-		return nil, fmt.Errorf("reading the answer to %s: %w", describe(answer), err)
+	live.SetNamespace(object.GetNamespace())
+	live.SetName(object.GetName())
+	content, err := object.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("encoding %s: %w", describe(object), err)
 	}
+	if err := a.client.Patch(ctx, live, client.RawPatch(types.ApplyPatchType, content), client.ForceOwnership, client.FieldOwner(FieldManager)); err != nil {
+		return nil, err
+	}
+	live.GetObjectKind().SetGroupVersionKind(object.GroupVersionKind())
 	return live, nil
 }
 

@@ -6,16 +6,21 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"hash"
+	"hash/maphash"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
 	"unique"
 
 	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
@@ -27,65 +32,80 @@ type digest string
 // newDigest returns the digest of fields and of the values that content has at them. A value
 // that is written as a whole (an atomic list or map) counts whole.
 func newDigest(fields *fieldpath.Set, content map[string]any) digest {
-	h := sha256.New()
-	hashFields(h, fields, content)
-	return sum(h)
-}
-
-func sum(h hash.Hash) digest {
-	return digest(`"` + hex.EncodeToString(h.Sum(nil)[:16]) + `"`)
+	return sum(appendFields(make([]byte, 0, 4096), fields, content))
 }
 
 // digestOf returns the digest of a rendered object as it is written.
 func digestOf(content map[string]any) digest {
-	h := sha256.New()
-	hashValue(h, content)
-	return sum(h)
+	return sum(appendValue(make([]byte, 0, 4096), content))
 }
 
-// hashFields writes fields and the values at them to h.
-func hashFields(h hash.Hash, fields *fieldpath.Set, content any) {
+func sum(text []byte) digest {
+	hash := sha256.Sum256(text)
+	return digest(`"` + hex.EncodeToString(hash[:16]) + `"`)
+}
+
+// appendFields appends fields and the values at them to text.
+func appendFields(text []byte, fields *fieldpath.Set, content any) []byte {
 	p := parent{value: content}
-	h.Write([]byte("{"))
+	text = append(text, '{')
 	fields.Members.Iterate(func(element fieldpath.PathElement) {
-		hashElement(h, element)
+		text = appendElement(text, element)
 		if _, hasFields := fields.Children.Get(element); hasFields {
 			return // An item of a list: its fields are below.
 		}
 		if value, ok := p.child(element); ok {
-			hashValue(h, value)
+			text = appendValue(text, value)
 		}
 	})
-	h.Write([]byte("}{"))
+	text = append(text, '}', '{')
 	fields.Children.Iterate(func(element fieldpath.PathElement) {
 		below, _ := fields.Children.Get(element)
-		hashElement(h, element)
+		text = appendElement(text, element)
 		value, _ := p.child(element)
-		hashFields(h, below, value)
+		text = appendFields(text, below, value)
 	})
-	h.Write([]byte("}"))
+	return append(text, '}')
 }
 
-func hashElement(h hash.Hash, element fieldpath.PathElement) {
-	text := "f:"
+func appendElement(text []byte, element fieldpath.PathElement) []byte {
 	if element.FieldName != nil {
-		text += *element.FieldName
+		text = append(append(text, 'f', ':'), *element.FieldName...)
 	} else {
-		text, _ = fieldpath.SerializePathElement(element)
+		serialized, _ := fieldpath.SerializePathElement(element)
+		text = append(text, serialized...)
 	}
-	h.Write([]byte(text))
-	h.Write([]byte{0})
+	return append(text, 0)
 }
 
-// hashValue writes value as JSON to h. Unstructured content always encodes, and json sorts its
-// keys; most values are strings, for which an encoder is slow.
-func hashValue(h hash.Hash, value any) {
-	if text, ok := value.(string); ok {
-		h.Write(strconv.AppendQuote(nil, text))
-	} else {
-		_ = json.NewEncoder(h).Encode(value)
+// appendValue appends value to text, with the keys of maps in order. Numbers are written as JSON
+// has them, so that their Go types do not matter.
+func appendValue(text []byte, value any) []byte {
+	switch v := value.(type) {
+	case string:
+		text = strconv.AppendQuote(text, v)
+	case bool:
+		text = strconv.AppendBool(text, v)
+	case int64:
+		text = strconv.AppendInt(text, v, 10)
+	case map[string]any:
+		text = append(text, '{')
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			text = append(strconv.AppendQuote(text, key), ':')
+			text = appendValue(text, v[key])
+		}
+		text = append(text, '}')
+	case []any:
+		text = append(text, '[')
+		for _, item := range v {
+			text = appendValue(text, item)
+		}
+		text = append(text, ']')
+	default:
+		encoded, _ := json.Marshal(v) // Unstructured content always encodes.
+		text = append(text, encoded...)
 	}
-	h.Write([]byte{0})
+	return append(text, 0)
 }
 
 // Reduce cuts object down to what the Applier reads of it: its identity, its controller, and
@@ -97,7 +117,7 @@ func Reduce(object client.Object) client.Object {
 		entry = &metav1.ManagedFieldsEntry{
 			Manager:   FieldManager,
 			Operation: metav1.ManagedFieldsOperationApply,
-			FieldsV1:  metav1.NewFieldsV1(string(appliedDigest(object))),
+			FieldsV1:  metav1.NewFieldsV1(string(knownDigest(object, entry))),
 		}
 	}
 	reduced := emptyLike(object)
@@ -168,6 +188,59 @@ func appliedTo(object client.Object) digest {
 	default:
 		return appliedDigest(object)
 	}
+}
+
+// maxKnown bounds the memory of known, at about 200 bytes each; what falls out is computed anew.
+const maxKnown = 1 << 12
+
+// known holds the digests of what FieldManager applied to objects. An object is seen several
+// times: in the answer to a write, in the event of it, and in those of its status.
+var known = lru.New(maxKnown)
+
+// knownKey identifies what a digest is computed from.
+type knownKey struct {
+	uid types.UID
+	// version is the resourceVersion, or of kinds whose status changes often the generation,
+	// which the API server raises with each change of their spec.
+	version string
+	// metadata is a hash of the metadata that FieldManager may have applied, and of the record of
+	// what it applied.
+	metadata uint64
+}
+
+// seed makes hashes that nobody can foresee.
+var seed = maphash.MakeSeed()
+
+// knownDigest is appliedDigest, computed once for each state of object; entry records what
+// FieldManager applied to it.
+func knownDigest(object client.Object, entry *metav1.ManagedFieldsEntry) digest {
+	key := knownKey{uid: object.GetUID(), version: object.GetResourceVersion()}
+	switch object.(type) {
+	case *appsv1.Deployment, *appsv1.StatefulSet, *policyv1.PodDisruptionBudget:
+		key.version = strconv.FormatInt(object.GetGeneration(), 10)
+	}
+	key.metadata = maphash.String(seed, entry.FieldsV1.GetRawString())
+	for _, texts := range []map[string]string{object.GetLabels(), object.GetAnnotations()} {
+		key.metadata *= 31
+		for name, text := range texts { // in any order
+			key.metadata += maphash.Comparable(seed, [2]string{name, text})
+		}
+	}
+	for _, reference := range object.GetOwnerReferences() {
+		isController, blocks := ptr.Deref(reference.Controller, false), ptr.Deref(reference.BlockOwnerDeletion, false)
+		reference.Controller, reference.BlockOwnerDeletion = nil, nil // They are pointers.
+		key.metadata = key.metadata*31 + maphash.Comparable(seed, reference)
+		key.metadata = key.metadata*31 + maphash.Comparable(seed, [2]bool{isController, blocks})
+	}
+	for _, finalizer := range object.GetFinalizers() {
+		key.metadata = key.metadata*31 + maphash.String(seed, finalizer)
+	}
+	if computed, ok := known.Get(key); ok {
+		return computed.(digest)
+	}
+	computed := appliedDigest(object)
+	known.Add(key, computed)
+	return computed
 }
 
 // appliedDigest computes the digest of what FieldManager applied to object. Where the server's

@@ -80,7 +80,7 @@ func (a *Applier) owned(ctx context.Context, owner *Owner, kind schema.GroupVers
 	}
 	switch err := a.client.Get(ctx, client.ObjectKeyFromObject(owner), named); {
 	case client.IgnoreNotFound(err) != nil:
-		return nil, fmt.Errorf("reading %s %s: %w", kind.Kind, owner.GetName(), err)
+		return nil, fmt.Errorf("listing %s objects: %w", kind.Kind, err)
 	case err == nil && metav1.IsControlledBy(named, owner):
 		objects = append(objects, named)
 	}
