@@ -25,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/manifests"
@@ -191,9 +190,6 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	}
 	reconciler := reconcilers.New(mgr, reconcilers.Options{Renderer: renderer, Found: found, Concurrency: o.concurrency})
 	if err := errors.Join(reconciler.SetUp(ctx, mgr), upgradeable.New(mgr).SetUp(mgr)); err != nil {
-		return nil, err
-	}
-	if err := mgr.Add(manager.RunnableFunc(freeMemory)); err != nil {
 		return nil, err
 	}
 	synced := func(req *http.Request) error {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -51,12 +50,4 @@ func limitGarbage() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
 	}
-}
-
-// freeMemory gives back what the start took: checking the templates and reading the
-// server's schemas takes several times the memory of the work that follows, and would
-// be kept for as long as there is little to do.
-func freeMemory(context.Context) error {
-	debug.FreeOSMemory()
-	return nil
 }

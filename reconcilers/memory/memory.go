@@ -6,6 +6,7 @@ package memory
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
@@ -23,8 +24,6 @@ const (
 	minHeap = 1 << 20
 	// rest is how long after the last work the garbage is given back.
 	rest = 10 * time.Second
-	// adaptEvery is how often the percentage follows the memory in use.
-	adaptEvery = time.Second
 )
 
 // process counts the work of the process, which has one garbage collector.
@@ -41,11 +40,11 @@ type work struct {
 	mu    sync.Mutex
 	count int
 	timer *time.Timer
-	// raised says that there may be more garbage than at rest; percent is Go's percentage of
-	// garbage at rest.
+	// raised says that there may be more garbage than at rest, and raises counts how often that
+	// began; percent is Go's percentage of garbage at rest.
 	raised  bool
+	raises  int
 	percent int
-	adapted time.Time
 }
 
 func (w *work) begin() {
@@ -55,16 +54,13 @@ func (w *work) begin() {
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	if os.Getenv("GOGC") != "" || w.raised && time.Since(w.adapted) < adaptEvery {
+	if w.raised || os.Getenv("GOGC") != "" {
 		return
 	}
-	if !w.raised {
-		w.percent = debug.SetGCPercent(100)
-	}
-	w.raised, w.adapted = true, time.Now()
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	debug.SetGCPercent(max(w.percent, int(100*garbage/max(live[0].Value.Uint64(), minHeap))))
+	w.raised = true
+	w.raises++
+	w.percent = debug.SetGCPercent(100)
+	w.adapt()
 }
 
 func (w *work) end() {
@@ -74,6 +70,27 @@ func (w *work) end() {
 	if w.count == 0 && w.raised {
 		w.timer = time.AfterFunc(rest, w.giveBack)
 	}
+}
+
+// cycle is an object that nothing refers to, so that the next collection finalizes it.
+type cycle struct {
+	*work
+	raises int
+}
+
+// adapt allows garbage beyond what is in use, now and after each collection until there is rest:
+// what is in use grows while the caches are filled.
+func (w *work) adapt() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	debug.SetGCPercent(max(w.percent, int(100*garbage/max(live[0].Value.Uint64(), minHeap))))
+	runtime.SetFinalizer(&cycle{w, w.raises}, func(c *cycle) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.raised && c.raises == c.work.raises {
+			c.adapt()
+		}
+	})
 }
 
 // giveBack ends what begin allowed, unless there is work again.

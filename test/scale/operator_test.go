@@ -33,8 +33,9 @@ const (
 	// stopTimeout is how long it may take to end; a pod has 10 s.
 	stopTimeout = 10 * time.Second
 	// settleTime is how long there must be neither requests nor reconciles for the operator to
-	// count as settled, and settleInterval how often that is looked at.
-	settleTime     = 3 * time.Second
+	// count as settled, and settleInterval how often that is looked at. The operator gives
+	// memory back 10 s after its last work.
+	settleTime     = 12 * time.Second
 	settleInterval = 500 * time.Millisecond
 	// clockTicks is in how many parts of a second Linux gives the CPU time of a process.
 	clockTicks = 100
