@@ -156,8 +156,9 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 		return nil, err
 	}
 	cfg = rest.CopyConfig(cfg)
+	warm := make(chan struct{})
 	if o.leaderElect {
-		transport.Wrap(cfg, transport.NewLease(renewDeadline))
+		transport.Wrap(cfg, transport.NewLease(renewDeadline, warm))
 	} else {
 		transport.Wrap(cfg, nil)
 	}
@@ -188,7 +189,9 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	if err != nil {
 		return nil, fmt.Errorf("setting up: %w", err)
 	}
-	reconciler := reconcilers.New(mgr, reconcilers.Options{Renderer: renderer, Found: found, Concurrency: o.concurrency})
+	reconciler := reconcilers.New(mgr, reconcilers.Options{
+		Renderer: renderer, Found: found, Concurrency: o.concurrency, Warm: func() { close(warm) },
+	})
 	if err := errors.Join(reconciler.SetUp(ctx, mgr), upgradeable.New(mgr).SetUp(mgr)); err != nil {
 		return nil, err
 	}

@@ -62,6 +62,7 @@ type Reconciler struct {
 	now         func() time.Time
 	recheck     time.Duration
 	concurrency int
+	warm        func()
 }
 
 // Reconcile brings the cluster a step nearer to what the Memcached of req asks for,

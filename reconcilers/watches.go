@@ -48,6 +48,9 @@ type Options struct {
 	// Recheck is how soon a name that somebody else holds is looked at again, at the
 	// earliest; at the latest after five times as long. The zero value means a minute.
 	Recheck time.Duration
+	// Warm, which may be nil, is called once when the caches and the queue are filled. Whoever
+	// leads before that would keep a change waiting.
+	Warm func()
 	// LookEvery is how often the API server is asked whether it serves optional kinds
 	// now, and whether it still does. The zero value means five minutes.
 	LookEvery time.Duration
@@ -68,7 +71,34 @@ func New(mgr ctrl.Manager, options Options) *Reconciler {
 		now:         time.Now,
 		recheck:     cmp.Or(options.Recheck, recheckAfter),
 		concurrency: options.Concurrency,
+		warm:        options.Warm,
 	}
+}
+
+// warmup calls done once the controller has filled its caches and its queue, which every
+// replica does.
+type warmup struct {
+	controller controller.Controller
+	done       func()
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (w *warmup) NeedLeaderElection() bool { return false }
+
+// Start implements manager.Runnable.
+func (w *warmup) Start(ctx context.Context) error {
+	// The manager calls it too, and does not wait; whoever comes second waits for the first.
+	warmer, ok := w.controller.(interface{ Warmup(context.Context) error })
+	if !ok {
+		return fmt.Errorf("%T has no Warmup", w.controller)
+	}
+	if err := warmer.Warmup(ctx); err != nil {
+		return fmt.Errorf("filling the caches: %w", err)
+	}
+	if w.done != nil {
+		w.done()
+	}
+	return nil
 }
 
 // SetUp adds r to mgr: the indexes that it reads by, and what wakes it.
@@ -91,6 +121,9 @@ func (r *Reconciler) SetUp(ctx context.Context, mgr ctrl.Manager) error {
 		}).
 		Build(r)
 	if err != nil {
+		return fmt.Errorf("setting up the controller: %w", err)
+	}
+	if err := mgr.Add(&warmup{c, r.warm}); err != nil {
 		return fmt.Errorf("setting up the controller: %w", err)
 	}
 	r.optional.watcher = &watcher{mgr: mgr, controller: c, recent: r.recent}

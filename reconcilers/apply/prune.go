@@ -46,7 +46,7 @@ func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupV
 	}
 	var pruned []client.Object
 	for _, kind := range kinds {
-		owned, err := a.owned(ctx, owner, kind)
+		owned, err := a.owned(ctx, owner, kind, keep)
 		if err != nil {
 			return pruned, err
 		}
@@ -70,19 +70,22 @@ func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupV
 	return pruned, nil
 }
 
-// owned returns the objects of kind that owner controls. One that has its name but calls its
-// controller by another one is not among them; the garbage collector deletes it.
-func (a *Applier) owned(ctx context.Context, owner *Owner, kind schema.GroupVersionKind) ([]client.Object, error) {
+// owned returns the objects of kind that owner controls, less those of its name that keep has.
+// One whose reference calls its controller by another name is not among them; the garbage
+// collector deletes it.
+func (a *Applier) owned(ctx context.Context, owner *Owner, kind schema.GroupVersionKind, keep map[recentKey]bool) ([]client.Object, error) {
 	var objects []client.Object
-	named, err := NewObject(a.scheme, kind)
-	if err != nil {
-		return nil, err
-	}
-	switch err := a.client.Get(ctx, client.ObjectKeyFromObject(owner), named); {
-	case client.IgnoreNotFound(err) != nil:
-		return nil, fmt.Errorf("listing %s objects: %w", kind.Kind, err)
-	case err == nil && metav1.IsControlledBy(named, owner):
-		objects = append(objects, named)
+	if name := client.ObjectKeyFromObject(owner); !keep[recentKey{kind.GroupKind().String(), name}] {
+		named, err := NewObject(a.scheme, kind)
+		if err != nil {
+			return nil, err
+		}
+		switch err := a.client.Get(ctx, name, named); {
+		case client.IgnoreNotFound(err) != nil:
+			return nil, fmt.Errorf("listing %s objects: %w", kind.Kind, err)
+		case err == nil && metav1.IsControlledBy(named, owner):
+			objects = append(objects, named)
+		}
 	}
 	list, err := newList(a.scheme, kind)
 	if err != nil {

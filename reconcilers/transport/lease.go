@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -14,6 +15,7 @@ import (
 // it, and is safe for use by many goroutines.
 type Lease struct {
 	deadline time.Duration
+	ready    <-chan struct{}
 	now      func() time.Time
 
 	mu sync.Mutex
@@ -36,10 +38,11 @@ func (e *StaleLeaseError) Error() string {
 		e.Age.Round(time.Second), e.Deadline)
 }
 
-// NewLease returns the Lease of an operator that writes no other lease. It has to be renewed
-// within deadline; until it is held, nothing can be written.
-func NewLease(deadline time.Duration) *Lease {
-	return &Lease{deadline: deadline, now: time.Now}
+// NewLease returns the Lease of an operator that writes no other lease. It is not written before
+// ready is closed, so that nobody leads who could not work yet. It has to be renewed within
+// deadline; until it is held, nothing can be written.
+func NewLease(deadline time.Duration, ready <-chan struct{}) *Lease {
+	return &Lease{deadline: deadline, ready: ready, now: time.Now}
 }
 
 // isFor reports whether request writes the lease.
@@ -47,8 +50,14 @@ func (l *Lease) isFor(request *http.Request) bool {
 	return strings.HasPrefix(request.URL.Path, "/apis/coordination.k8s.io/")
 }
 
-// renew sends request, which writes the lease, and notes when it was sent if it succeeds.
+// renew sends request, which writes the lease, once the operator is ready, and notes when it was
+// sent if it succeeds.
 func (l *Lease) renew(request *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	select {
+	case <-l.ready:
+	case <-request.Context().Done():
+		return nil, context.Cause(request.Context())
+	}
 	sent := l.now()
 	response, err := send(request)
 	if err == nil && response.StatusCode < http.StatusMultipleChoices && isObject(response) {

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -90,7 +91,7 @@ func TestTransport_WritesOnlyWithAFreshLease(t *testing.T) {
 			t.Parallel()
 			s := &server{status: http.StatusOK}
 			now := start
-			lease := NewLease(10 * time.Second)
+			lease := NewLease(10*time.Second, closed())
 			lease.now = func() time.Time { return now }
 			for _, status := range test.renewed {
 				s.status = status
@@ -107,6 +108,37 @@ func TestTransport_WritesOnlyWithAFreshLease(t *testing.T) {
 			}
 		})
 	}
+}
+
+// closed returns a closed channel.
+func closed() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+func TestLease_IsNotWrittenBeforeReadiness(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{status: http.StatusOK}
+		ready := make(chan struct{})
+		lease := NewLease(10*time.Second, ready)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		transport := &transport{next: s, lease: lease, timeout: time.Minute}
+		request := httptest.NewRequestWithContext(ctx, http.MethodPut, leases+"/x", nil)
+		if _, err := transport.RoundTrip(request); !errors.Is(err, context.DeadlineExceeded) || len(s.sent) > 0 {
+			t.Errorf("before: error %v, sent %v", err, s.sent)
+		}
+		time.AfterFunc(time.Second, func() { close(ready) })
+		response, err := transport.RoundTrip(request.WithContext(t.Context()))
+		if err != nil || len(s.sent) != 1 {
+			t.Fatalf("once it is ready: error %v, sent %v", err, s.sent)
+		}
+		if err := response.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestLease_AgesWhileTheMachineIsSuspended(t *testing.T) {
@@ -169,7 +201,7 @@ func TestTransport_ReadEndsWithItsContext(t *testing.T) {
 func TestLease_IsNotRenewedByAPage(t *testing.T) {
 	t.Parallel()
 	s := &server{status: http.StatusOK, contentType: "text/html; charset=utf-8"}
-	lease := NewLease(10 * time.Second)
+	lease := NewLease(10*time.Second, closed())
 	if err := s.do(t, lease, http.MethodPut, leases+"/x"); err != nil {
 		t.Fatal(err)
 	}
