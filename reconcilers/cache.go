@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -142,10 +143,12 @@ func stripMemcached(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
+	uid := string(mc.UID)
+	apply.Pack(&mc.Name, &uid, &mc.ResourceVersion, &mc.Status.Endpoint, &mc.Status.Selector)
 	mc.ObjectMeta = metav1.ObjectMeta{
 		Name:              mc.Name,
-		Namespace:         mc.Namespace,
-		UID:               mc.UID,
+		Namespace:         apply.Intern(mc.Namespace),
+		UID:               types.UID(uid),
 		ResourceVersion:   mc.ResourceVersion,
 		Generation:        mc.Generation,
 		DeletionTimestamp: mc.DeletionTimestamp,

