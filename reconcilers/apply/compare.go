@@ -4,7 +4,12 @@ package apply
 
 import (
 	"fmt"
+	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,7 +56,43 @@ func (c comparer) canonical(rendered *unstructured.Unstructured) (map[string]any
 	if err != nil {
 		return nil, err
 	}
+	if spec := podSpecOf(object); spec != nil {
+		for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {
+			roundUp(container.Resources.Requests)
+			roundUp(container.Resources.Limits)
+		}
+		if spec.Resources != nil {
+			roundUp(spec.Resources.Requests)
+			roundUp(spec.Resources.Limits)
+		}
+	}
 	return contentOf(object)
+}
+
+// podSpecOf returns the spec of the pods that object makes; nil when it makes none.
+func podSpecOf(object client.Object) *corev1.PodSpec {
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		return &o.Spec.Template.Spec
+	case *appsv1.StatefulSet:
+		return &o.Spec.Template.Spec
+	case *appsv1.DaemonSet:
+		return &o.Spec.Template.Spec
+	case *batchv1.Job:
+		return &o.Spec.Template.Spec
+	case *batchv1.CronJob:
+		return &o.Spec.JobTemplate.Spec.Template.Spec
+	default:
+		return nil
+	}
+}
+
+// roundUp rounds resources to thousandths, as the server does.
+func roundUp(resources corev1.ResourceList) {
+	for name, quantity := range resources {
+		quantity.RoundUp(resource.Milli)
+		resources[name] = quantity
+	}
 }
 
 // fit puts rendered into its Go type. What does not fit, such as a quantity that is

@@ -20,6 +20,7 @@ var skipped = map[string]string{
 	"an empty map that means nothing":           podTemplate(`{containers: [{name: a, image: a}], nodeSelector: {}, securityContext: {}}`),
 	"an empty list":                             podTemplate(`{containers: [{name: a, image: a, args: [], env: []}], tolerations: []}`),
 	"quantities that have a shorter form":       podTemplate(`{containers: [{name: a, image: a, resources: {limits: {memory: 1024Mi, cpu: 1000m}, requests: {memory: 1048576Ki, cpu: "1.5e-1"}}}]}`),
+	"quantities finer than a thousandth":        podTemplate(`{initContainers: [{name: i, image: a, resources: {requests: {cpu: "0.0001"}}}], containers: [{name: a, image: a, resources: {limits: {cpu: "999999.999999", memory: "1.0001"}}}]}`),
 	"a quantity with a fraction":                podTemplate(`{containers: [{name: a, image: a, resources: {limits: {cpu: "1.5"}}}]}`),
 	"a quantity that is a number":               podTemplate(`{containers: [{name: a, image: a, resources: {limits: {cpu: 2}}}]}`),
 	"a quantity in a volume":                    podTemplate(`{containers: [{name: a, image: a}], volumes: [{name: v, emptyDir: {medium: Memory, sizeLimit: 2048Mi}}]}`),

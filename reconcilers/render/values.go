@@ -202,15 +202,16 @@ func itemSizeValues(size resource.Quantity) *ItemSizeValues {
 	return v
 }
 
-// pullPolicy returns Always for an image of the tag latest, written out or not, which is what
-// Kubernetes makes of it, and nothing for others. It does so once, when an object is created;
+// pullPolicy returns Always for an image of the tag latest, which one without tag and digest has,
+// as Kubernetes makes of it, and nothing for others. Kubernetes does so once, when an object is created;
 // computed here, the policy does not depend on which image a Memcached had first.
 func pullPolicy(image string) string {
-	name := image[strings.LastIndex(image, "/")+1:]
-	if image == "" || strings.Contains(name, "@") || strings.Contains(name, ":") && !strings.HasSuffix(name, ":latest") {
-		return ""
+	name, digest, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], "@")
+	_, tag, _ := strings.Cut(name, ":")
+	if tag == "latest" || image != "" && tag == "" && digest == "" {
+		return string(corev1.PullAlways)
 	}
-	return string(corev1.PullAlways)
+	return ""
 }
 
 // or returns the image that the user set, or else the one that the operator was

@@ -103,3 +103,28 @@ func TestValues(t *testing.T) {
 		})
 	}
 }
+
+func TestPullPolicy_IsThatOfKubernetes(t *testing.T) {
+	t.Parallel()
+	const digest = "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	for image, want := range map[string]string{
+		"":                                      "",
+		"memcached":                             "Always",
+		"memcached:latest":                      "Always",
+		"memcached:latest" + digest:             "Always",
+		"memcached:1.6":                         "",
+		"memcached:1.6" + digest:                "",
+		"memcached" + digest:                    "",
+		"memcached:not-latest":                  "",
+		"example.com:5000/memcached":            "Always",
+		"example.com:5000/latest:1.6":           "",
+		"example.com:5000/a/memcached" + digest: "",
+	} {
+		t.Run(image, func(t *testing.T) {
+			t.Parallel()
+			if got := pullPolicy(image); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@
 package faults
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -13,12 +14,15 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/controlplane"
@@ -29,12 +33,19 @@ var fromFlag = flag.String("from", "", "commit whose operator TestUpgrade_RollsN
 
 const (
 	// upgraded is how many Memcacheds are upgraded, and every staleEvery-th of them loses a
-	// label of its nodeSelector, which old operators leave in the Deployment.
+	// label of its nodeSelector, which old operators leave in the Deployment unless something
+	// else makes them apply it.
 	upgraded   = 100
 	staleEvery = 10
 	// upgradeQuiet is how long an operator must write nothing to count as done.
 	upgradeQuiet = 5 * time.Second
 )
+
+// images are those of the Memcacheds: of each form that has a pull policy of its own.
+var images = []cachev1alpha1.Image{
+	"memcached", "memcached:latest", "memcached:1.6", "example.com:5000/a/memcached", "memcached@sha256:" + cachev1alpha1.Image(strings.Repeat("a", 64)),
+	"memcached:latest@sha256:" + cachev1alpha1.Image(strings.Repeat("a", 64)),
+}
 
 // TestUpgrade_RollsNoPod upgrades the operator of an earlier commit, under Memcacheds of random
 // fields. No ReplicaSet may be new, except of those Memcacheds that the events name which
@@ -56,21 +67,29 @@ func TestUpgrade_RollsNoPod(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 0))
 	stale := map[string]bool{}
 	for i := range upgraded {
-		mc := &cachev1alpha1.Memcached{Spec: randomSpec(random)}
-		mc.Namespace, mc.Name = namespace, fmt.Sprintf("cache-%03d", i)
-		if i%staleEvery == 0 {
-			mc.Spec.NodeSelector = map[string]cachev1alpha1.LabelValue{"a": "b", "c": "d"}
-		}
-		fatal(t, suite.Client.Create(t.Context(), mc))
+		create(t, func() *cachev1alpha1.Memcached {
+			mc := &cachev1alpha1.Memcached{Spec: randomSpec(random)}
+			mc.Namespace, mc.Name = namespace, fmt.Sprintf("cache-%03d", i)
+			if i%staleEvery == 0 {
+				mc.Spec.NodeSelector = map[string]cachev1alpha1.LabelValue{"a": "b", "c": "d"}
+			}
+			return mc
+		})
 	}
 	o.quiet(t, namespace, upgradeQuiet)
 	for i := 0; i < upgraded; i += staleEvery {
 		mc := &cachev1alpha1.Memcached{}
 		mc.Namespace, mc.Name = namespace, fmt.Sprintf("cache-%03d", i)
 		edit(t, mc, func(spec *cachev1alpha1.MemcachedSpec) { delete(spec.NodeSelector, "c") })
-		stale[mc.Name] = true
 	}
 	o.quiet(t, namespace, upgradeQuiet)
+	deployments := &appsv1.DeploymentList{}
+	fatal(t, suite.Client.List(t.Context(), deployments, client.InNamespace(namespace)))
+	for _, deployment := range deployments.Items {
+		if _, ok := deployment.Spec.Template.Spec.NodeSelector["c"]; ok {
+			stale[deployment.Name] = true
+		}
+	}
 	o.process.Terminate(t)
 	before := replicaSets(t, namespace)
 	fatal(t, suite.Client.DeleteAllOf(t.Context(), &eventsv1.Event{}, client.InNamespace(namespace)))
@@ -83,12 +102,17 @@ func TestUpgrade_RollsNoPod(t *testing.T) {
 	listed := changedByUpgrade(t, namespace)
 	rolled := 0
 	for name, sets := range after {
-		if slices.Equal(sets, before[name]) {
+		if maps.Equal(sets, before[name]) {
 			continue
 		}
 		rolled++
 		if !listed[name] || !stale[name] {
-			t.Errorf("the pods of %s were replaced; listed by its events: %v, left behind by the old operator: %v", name, listed[name], stale[name])
+			var changes strings.Builder
+			was, is := templates(before[name]), templates(sets)
+			mark(&changes, "- ", was, is)
+			mark(&changes, "+ ", is, was)
+			t.Errorf("the pods of %s were replaced; listed by its events: %v, left behind by the old operator: %v\n%s",
+				name, listed[name], stale[name], changes.String())
 		}
 	}
 	if len(after) != upgraded || rolled != len(stale) {
@@ -114,34 +138,74 @@ func buildCommit(t *testing.T, commit string) string {
 	return program
 }
 
-// randomSpec returns a spec of size 1 with about half of all fields at their bounds.
+// maxSpec is the largest spec that is created, in bytes as JSON; the operator refuses those
+// beyond 64 KiB.
+const maxSpec = 60 << 10
+
+// create creates the first Memcached of generate that is valid: some fields need others.
+func create(t *testing.T, generate func() *cachev1alpha1.Memcached) {
+	t.Helper()
+	for range 100 {
+		mc := generate()
+		content, err := json.Marshal(mc.Spec)
+		fatal(t, err)
+		if len(content) > maxSpec {
+			continue
+		}
+		err = suite.Client.Create(t.Context(), mc)
+		if err == nil {
+			return
+		}
+		if !apierrors.IsInvalid(err) {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("no valid Memcached was found")
+}
+
+// randomSpec returns a spec of size 1 with about a third of all fields at their bounds.
 func randomSpec(random *rand.Rand) cachev1alpha1.MemcachedSpec {
 	spec := largest.Spec()
-	fields := reflect.ValueOf(&spec).Elem()
-	for i := range fields.NumField() {
-		if random.IntN(2) == 0 {
-			fields.Field(i).SetZero()
+	for _, field := range reflect.ValueOf(&spec).Elem().Fields() {
+		if random.IntN(3) != 0 { // With more, most are larger than a spec may be.
+			field.SetZero()
 		}
 	}
 	spec.Size = new(int32(1))
 	spec.Rollout = nil // earlier operators have none
+	// The largest image's name is too long for a registry, and for Kubernetes' default of the pull policy.
+	image := func() *cachev1alpha1.Image { return new(images[random.IntN(len(images))]) }
+	if spec.Image != nil {
+		spec.Image = image()
+	}
+	if spec.Metrics != nil {
+		spec.Metrics.Image = image()
+	}
 	return spec
 }
 
-// replicaSets returns the names of the ReplicaSets of each Deployment in namespace.
-func replicaSets(t *testing.T, namespace string) map[string][]string {
+// replicaSets returns the ReplicaSets of each Deployment in namespace, as the pod templates by
+// their names.
+func replicaSets(t *testing.T, namespace string) map[string]state {
 	t.Helper()
 	list := &appsv1.ReplicaSetList{}
-	names := map[string][]string{}
+	sets := map[string]state{}
 	fatal(t, suite.Client.List(t.Context(), list, client.InNamespace(namespace)))
 	for _, set := range list.Items {
+		text, err := yaml.Marshal(set.Spec.Template)
+		fatal(t, err)
 		owner := set.OwnerReferences[0].Name
-		names[owner] = append(names[owner], set.Name)
+		if sets[owner] == nil {
+			sets[owner] = state{}
+		}
+		sets[owner][set.Name] = string(text)
 	}
-	for _, sets := range names {
-		slices.Sort(sets)
-	}
-	return names
+	return sets
+}
+
+// templates returns the pod templates of sets.
+func templates(sets state) string {
+	return strings.Join(slices.Sorted(maps.Values(sets)), "")
 }
 
 // changedByUpgrade returns the Memcacheds that have an event of reason Applied, as the command
