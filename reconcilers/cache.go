@@ -86,24 +86,25 @@ func reduce(object client.Object) client.Object {
 	kept.Spec.Paused = deployment.Spec.Paused
 	for _, container := range deployment.Spec.Template.Spec.Containers {
 		if container.Name == status.MainContainer {
-			kept.Spec.Template.Spec.Containers = containersOf(container.Image)
+			kept.Spec.Template.Spec.Containers = reduceContainer(container)
 		}
 	}
 	kept.Status = reduceStatus(deployment.Status)
 	return kept
 }
 
-// containersOf returns the main container with image. Deployments of one image share it, since
-// a container takes more memory than all else that is kept of one.
-func containersOf(image string) []corev1.Container {
+// reduceContainer keeps name and image of the main container. Deployments of one image share
+// it, since a container takes more memory than all else that is kept of one.
+func reduceContainer(container corev1.Container) []corev1.Container {
 	mainContainers.Lock()
 	defer mainContainers.Unlock()
-	containers, ok := mainContainers.images.Get(image)
-	if !ok {
-		containers = []corev1.Container{{Name: status.MainContainer, Image: image}}
-		mainContainers.images.Add(image, containers)
+	if shared, ok := mainContainers.images.Get(container.Image); ok {
+		return shared.([]corev1.Container)
 	}
-	return containers.([]corev1.Container)
+	kept := make([]corev1.Container, 1)
+	kept[0].Name, kept[0].Image = container.Name, container.Image
+	mainContainers.images.Add(container.Image, kept)
+	return kept
 }
 
 // mainContainers are those of the images that are in use.
@@ -113,7 +114,7 @@ var mainContainers = struct {
 }{images: lru.New(maxImages)}
 
 // reduceStatus keeps of a Deployment's status what the status of a Memcached is made of. What
-// else changes in it wakes nobody.
+// else changes in it causes no reconcile.
 func reduceStatus(s appsv1.DeploymentStatus) appsv1.DeploymentStatus {
 	kept := appsv1.DeploymentStatus{
 		ObservedGeneration: s.ObservedGeneration,

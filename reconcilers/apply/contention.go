@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxReverts is how often an object is put back without a delay.
+	// maxReverts is how often an object is reverted without a delay.
 	maxReverts = 5
 	// firstDelay is the delay after that, which doubles each time up to maxDelay.
 	firstDelay = time.Second
@@ -26,7 +26,7 @@ const (
 // written.
 type ContentionError struct {
 	Kind, Name string
-	// Reverts is how often the object was put back.
+	// Reverts is how often the object was reverted.
 	Reverts int
 	// Wait is how long it is left alone now. The message leaves it out, since a status with it
 	// would be written again and again.
@@ -34,11 +34,11 @@ type ContentionError struct {
 }
 
 func (e *ContentionError) Error() string {
-	return fmt.Sprintf("%s %s was put back %d times, and something else changed it each time; it is left alone for up to %s before it is put back again; metadata.managedFields names who else writes it",
+	return fmt.Sprintf("%s %s was reverted %d times, and something else changed it each time; it is left alone for up to %s before it is reverted again; metadata.managedFields names who else writes it",
 		e.Kind, e.Name, e.Reverts, maxDelay)
 }
 
-// reverts counts how often objects are put back to what was applied before. It is safe for
+// reverts counts how often objects are reverted to what was applied before. It is safe for
 // use by many goroutines.
 type reverts struct {
 	now func() time.Time
@@ -59,7 +59,7 @@ func newReverts(now func() time.Time) *reverts {
 }
 
 // wait returns how long the object must be left alone before desired is applied to it again,
-// and how often it was put back. The first times it is not left alone at all.
+// and how often it was reverted. The first times it is not left alone at all.
 func (r *reverts) wait(object ktypes.UID, desired digest) (wait time.Duration, count int) {
 	last, ok := r.objects.Get(object)
 	if !ok || last.(revert).desired != desired {

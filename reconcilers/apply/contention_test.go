@@ -13,7 +13,7 @@ import (
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
-// Somebody changes the image each time that it is put back.
+// Somebody changes the image each time that it is reverted.
 func TestApply_ContendedObjectIsPutBackLessAndLessOften(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -49,7 +49,7 @@ func TestApply_ContendedObjectIsPutBackLessAndLessOften(t *testing.T) {
 	edit()
 	w.apply("another desired state", apply.Configured, object)
 	edit()
-	w.apply("which is put back at once", apply.Configured, object)
+	w.apply("which is reverted at once", apply.Configured, object)
 
 	w.clock.advance(time.Hour)
 	for range 5 {

@@ -157,7 +157,7 @@ func additions(t *typed.TypedValue, differ *fieldpath.Set, want, live map[string
 }
 
 // isOpen reports whether want is an empty map that others may fill, and live such a map. One
-// that is left out where it is empty counts as empty.
+// that is absent where it is empty counts as empty.
 func isOpen(s *smdschema.Schema, kind smdschema.TypeRef, want, live any) bool {
 	atom, ok := s.Resolve(kind)
 	wanted, isMap := want.(map[string]any)

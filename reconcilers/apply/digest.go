@@ -266,7 +266,7 @@ type knownKey struct {
 	metadata uint64
 }
 
-// seed makes hashes that nobody can foresee.
+// seed makes the hashes unpredictable.
 var seed = maphash.MakeSeed()
 
 // knownDigest is appliedDigest, computed once for each state of object; entry records what

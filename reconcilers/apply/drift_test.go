@@ -146,7 +146,7 @@ func TestDriftIsPutBack(t *testing.T) {
 				}
 			}
 			mustBeSame(t, essence(w.live(changed)), before)
-			w.mustHold("once it is put back", objects...)
+			w.mustHold("once it is reverted", objects...)
 		})
 	}
 }
@@ -168,7 +168,7 @@ func TestApply_PutsBackAServiceThatBecameAnExternalName(t *testing.T) {
 		t.Errorf("the Service is %v", spec)
 	}
 	w.requests.take()
-	w.mustHold("once it is put back", service)
+	w.mustHold("once it is reverted", service)
 }
 
 // A difference is also put back where the first look at it comes from the cache of
@@ -183,7 +183,7 @@ func TestDriftIsPutBackAfterARestart(t *testing.T) {
 	w.restart()
 	w.applyAll(objects)
 	w.requests.mustBe(t, "after the restart", "apply deployments/cache")
-	w.mustHold("once it is put back", objects...)
+	w.mustHold("once it is reverted", objects...)
 }
 
 func TestEveryKindOfObjectIsPutBack(t *testing.T) {
@@ -242,7 +242,7 @@ func TestEveryKindOfObjectIsPutBack(t *testing.T) {
 			w.apply("once it changed", apply.Configured, object)
 			w.requests.mustBe(t, "once it changed", test.request)
 			mustBeSame(t, essence(w.live(object)), before)
-			w.mustHold("once it is put back", object)
+			w.mustHold("once it is reverted", object)
 		})
 	}
 }

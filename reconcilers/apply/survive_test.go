@@ -124,7 +124,7 @@ func TestADifferenceThatSurvivesAnApplyIsNotRetried(t *testing.T) {
 	mustSurvive("after a restart", apply.Configured)
 }
 
-// When the policy goes, what it changed is put back.
+// When the policy goes, what it changed is reverted.
 func TestADifferenceEndsWithThePolicy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

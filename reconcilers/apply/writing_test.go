@@ -29,7 +29,7 @@ func TestWhatTheCacheShowsDuringAWriteWaitsForTheAnswer(t *testing.T) {
 		"nothing is shown: the answer is remembered":             {nil, configMap("1", "6"), false, true},
 		"the answer itself is shown: nothing to remember":        {[]*corev1.ConfigMap{configMap("1", "6")}, configMap("1", "6"), false, false},
 		"an earlier state is part of the answer":                 {[]*corev1.ConfigMap{configMap("1", "5")}, configMap("1", "6"), false, true},
-		"a later state is news":                                  {[]*corev1.ConfigMap{configMap("1", "6"), edited}, configMap("1", "6"), true, false},
+		"a later state wakes":                                    {[]*corev1.ConfigMap{configMap("1", "6"), edited}, configMap("1", "6"), true, false},
 		"a later state that is the same is no news":              {[]*corev1.ConfigMap{configMap("1", "7")}, configMap("1", "6"), false, false},
 		"another object of the name is news":                     {[]*corev1.ConfigMap{configMap("2", "4")}, configMap("1", "6"), true, false},
 		"the write failed and something was shown: that is news": {[]*corev1.ConfigMap{configMap("1", "5")}, nil, true, false},

@@ -37,7 +37,7 @@ type verdict struct {
 	message string
 }
 
-// judge returns the verdict, and behind it what had to be left out and what the server
+// judge returns the verdict, and behind it what had to be omitted and what the server
 // changes.
 func judge(o Observation) verdict {
 	v := firstVerdict(o)

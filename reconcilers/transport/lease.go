@@ -39,7 +39,7 @@ func (e *StaleLeaseError) Error() string {
 }
 
 // NewLease returns the Lease of an operator that writes no other lease. It is not written before
-// ready is closed, so that nobody leads who could not work yet. It has to be renewed within
+// ready is closed, so that no replica leads that could not reconcile yet. It has to be renewed within
 // deadline; until it is held, nothing can be written.
 func NewLease(deadline time.Duration, ready <-chan struct{}) *Lease {
 	return &Lease{deadline: deadline, ready: ready, now: time.Now}

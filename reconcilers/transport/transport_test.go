@@ -149,7 +149,7 @@ func TestLease_AgesWhileTheMachineIsSuspended(t *testing.T) {
 	if got := age(then, now); got != time.Minute {
 		t.Errorf("age %s, want a minute", got)
 	}
-	// The date was put back.
+	// The date was set to an earlier one.
 	if got := age(then, then.Add(5*time.Second)); got != 5*time.Second {
 		t.Errorf("age %s, want 5 s", got)
 	}

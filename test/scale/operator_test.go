@@ -104,7 +104,7 @@ func (e *env) kubeconfig(t *testing.T, name string) string {
 	return name
 }
 
-// freeAddress returns an address on loopback that nobody listens on.
+// freeAddress returns an address on loopback that is not in use.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -18,7 +18,7 @@ import (
 type restartFigures struct {
 	// ready is from the start of the process to readiness, leads to the lease.
 	ready, leads time.Duration
-	// writes are the operator's, those for the new Memcached left out.
+	// writes are the operator's, without those for the new Memcached.
 	writes int
 	// served is from the lease to the last child of a Memcached that was created right after
 	// the start of the process, or from its creation when that came later.
