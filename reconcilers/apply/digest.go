@@ -249,7 +249,7 @@ func appliedTo(object client.Object) digest {
 }
 
 // maxKnown bounds the memory of known, at about 200 bytes each; what falls out is computed anew.
-const maxKnown = 1 << 12
+const maxKnown = 1 << 10
 
 // known holds the digests of what FieldManager applied to objects. An object is seen several
 // times: in the answer to a write, in the event of it, and in those of its status.

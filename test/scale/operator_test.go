@@ -5,7 +5,6 @@
 package scale
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -173,21 +172,27 @@ func get(t *testing.T, url string) (status int, body []byte) {
 	return response.StatusCode, body
 }
 
+// metric returns the sum of the operator's metrics whose line begins with prefix.
+func (o *operator) metric(t *testing.T, prefix string) float64 {
+	t.Helper()
+	_, body := get(t, "http://"+o.metrics+"/metrics")
+	var total float64
+	for line := range strings.Lines(string(body)) {
+		if !strings.HasPrefix(line, prefix) {
+			continue
+		}
+		line = strings.TrimSpace(line)
+		value, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
+		fatal(t, err)
+		total += value
+	}
+	return total
+}
+
 // reconciles returns how often the operator has reconciled a Memcached.
 func (o *operator) reconciles(t *testing.T) int {
 	t.Helper()
-	_, body := get(t, "http://"+o.metrics+"/metrics")
-	total := 0
-	for scanner := bufio.NewScanner(bytes.NewReader(body)); scanner.Scan(); {
-		line, ok := strings.CutPrefix(scanner.Text(), `controller_runtime_reconcile_total{controller="memcached"`)
-		if !ok {
-			continue
-		}
-		value, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
-		fatal(t, err)
-		total += int(value)
-	}
-	return total
+	return int(o.metric(t, `controller_runtime_reconcile_total{controller="memcached"`))
 }
 
 // settle waits until the operator has reconciled at least that many times, and then until it
@@ -246,6 +251,9 @@ func (o *operator) usage(t *testing.T) usage {
 		ticks, err := strconv.ParseInt(field, 10, 64)
 		fatal(t, err)
 		used.cpu += time.Duration(ticks) * time.Second / clockTicks
+	}
+	for _, part := range []string{"heap_alloc", "heap_inuse", "heap_idle", "heap_released", "stack_inuse"} {
+		t.Logf("%s: %.1f MiB", part, o.metric(t, "go_memstats_"+part+"_bytes ")/(1<<20))
 	}
 	return used
 }
