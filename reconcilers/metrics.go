@@ -3,10 +3,12 @@
 package reconcilers
 
 import (
-	"context"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -32,31 +34,65 @@ func init() {
 	metrics.Registry.MustRegister(objects, renderSeconds)
 }
 
-// memcacheds counts Memcacheds by condition when it is scraped, from the cache.
+// memcacheds counts the Memcacheds in the cache by condition. It follows the cache's events, since
+// listing the cache at each scrape takes memory in proportion to the number of Memcacheds.
 type memcacheds struct {
-	reader client.Reader
+	mu     sync.Mutex
+	counts map[conditionStatus]int
+}
+
+// conditionStatus is the type of a condition, and its status.
+type conditionStatus struct {
+	condition string
+	status    metav1.ConditionStatus
+}
+
+// newMemcacheds returns a collector that has counted nothing yet.
+func newMemcacheds() *memcacheds {
+	return &memcacheds{counts: map[conditionStatus]int{}}
+}
+
+// watch makes m follow the events of informer, which is one of Memcacheds.
+func (m *memcacheds) watch(informer cache.Informer) error {
+	_, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { m.add(object, 1) },
+		UpdateFunc: func(before, after any) { m.add(before, -1); m.add(after, 1) },
+		DeleteFunc: func(object any) { m.add(object, -1) },
+	})
+	return err
+}
+
+// add adds n to the counts of the conditions of object.
+func (m *memcacheds) add(object any, n int) {
+	if missed, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+		object = missed.Obj
+	}
+	mc, ok := object.(*cachev1alpha1.Memcached)
+	if !ok {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range mc.Status.Conditions {
+		m.counts[conditionStatus{c.Type, c.Status}] += n
+	}
 }
 
 // Describe implements prometheus.Collector.
-func (m memcacheds) Describe(descriptions chan<- *prometheus.Desc) {
+func (m *memcacheds) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- memcachedsDesc
 }
 
 // Collect implements prometheus.Collector.
-func (m memcacheds) Collect(out chan<- prometheus.Metric) {
-	list := &cachev1alpha1.MemcachedList{}
-	// Only read, never changed: no copy is needed. A cache that has not started yet
-	// has nothing to count.
-	if err := m.reader.List(context.Background(), list, client.UnsafeDisableDeepCopy); err != nil {
-		return
-	}
-	counts := map[[2]string]int{}
-	for _, mc := range list.Items {
-		for _, c := range mc.Status.Conditions {
-			counts[[2]string{c.Type, string(c.Status)}]++
+func (m *memcacheds) Collect(out chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, count := range m.counts {
+		if count == 0 {
+			// Conditions of types that others set come and go.
+			delete(m.counts, key)
+			continue
 		}
-	}
-	for key, count := range counts {
-		out <- prometheus.MustNewConstMetric(memcachedsDesc, prometheus.GaugeValue, float64(count), key[0], key[1])
+		out <- prometheus.MustNewConstMetric(memcachedsDesc, prometheus.GaugeValue, float64(count), key.condition, string(key.status))
 	}
 }

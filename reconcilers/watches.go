@@ -30,6 +30,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/fairqueue"
+	"github.com/example/memcached-operator/reconcilers/memory"
 	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
 )
@@ -87,6 +88,8 @@ func (w *warmup) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
 func (w *warmup) Start(ctx context.Context) error {
+	memory.Begin()
+	defer memory.End()
 	// The manager calls it too, and does not wait; whoever comes second waits for the first.
 	warmer, ok := w.controller.(interface{ Warmup(context.Context) error })
 	if !ok {
@@ -138,8 +141,16 @@ func (r *Reconciler) SetUp(ctx context.Context, mgr ctrl.Manager) error {
 	if err := mgr.Add(r.optional); err != nil {
 		return fmt.Errorf("setting up the look for optional kinds: %w", err)
 	}
+	counts := newMemcacheds()
+	informer, err := mgr.GetCache().GetInformer(ctx, &cachev1alpha1.Memcached{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watching Memcacheds: %w", err)
+	}
+	if err := counts.watch(informer); err != nil {
+		return fmt.Errorf("counting Memcacheds: %w", err)
+	}
 	// A second manager in one process (as in tests) counts for itself.
-	_ = metrics.Registry.Register(memcacheds{mgr.GetClient()})
+	_ = metrics.Registry.Register(counts)
 	return nil
 }
 

@@ -19,6 +19,11 @@ const (
 	// the 50 percent of a small heap that there may be at rest, a quarter to a third of the CPU
 	// time goes to collecting it (BenchmarkFirstRender, docs/scale.md).
 	garbage = 32 << 20
+	// idleGarbage is how much garbage there may be at rest, in bytes, if that is less than Go's
+	// percentage gives. Little is allocated then, so that collections are rare all the same.
+	idleGarbage = 8 << 20
+	// minPercent keeps the collections at rest few where much memory is in use.
+	minPercent = 5
 	// minHeap is how much in use is reckoned with at least, in bytes: less than a program with
 	// the templates in memory ever has.
 	minHeap = 1 << 20
@@ -41,7 +46,7 @@ type work struct {
 	count int
 	timer *time.Timer
 	// raised says that there may be more garbage than at rest, and raises counts how often that
-	// began; percent is Go's percentage of garbage at rest.
+	// began; percent is Go's percentage of garbage at rest, before idleGarbage.
 	raised  bool
 	raises  int
 	percent int
@@ -59,7 +64,9 @@ func (w *work) begin() {
 	}
 	w.raised = true
 	w.raises++
-	w.percent = debug.SetGCPercent(100)
+	if w.percent == 0 { // At rest it may be less.
+		w.percent = debug.SetGCPercent(100)
+	}
 	w.adapt()
 }
 
@@ -81,9 +88,7 @@ type cycle struct {
 // adapt allows garbage beyond what is in use, now and after each collection until there is rest:
 // what is in use grows while the caches are filled.
 func (w *work) adapt() {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	debug.SetGCPercent(max(w.percent, int(100*garbage/max(live[0].Value.Uint64(), minHeap))))
+	debug.SetGCPercent(max(w.percent, percentOf(garbage)))
 	runtime.SetFinalizer(&cycle{w, w.raises}, func(c *cycle) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -91,6 +96,13 @@ func (w *work) adapt() {
 			c.adapt()
 		}
 	})
+}
+
+// percentOf returns what percentage of the memory in use size bytes are.
+func percentOf(size int) int {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return 100 * size / int(max(live[0].Value.Uint64(), minHeap))
 }
 
 // giveBack ends what begin allowed, unless there is work again.
@@ -104,4 +116,9 @@ func (w *work) giveBack() {
 	debug.SetGCPercent(w.percent)
 	w.mu.Unlock() // The collection takes time, and work may begin meanwhile.
 	debug.FreeOSMemory()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.raised {
+		debug.SetGCPercent(min(w.percent, max(minPercent, percentOf(idleGarbage))))
+	}
 }

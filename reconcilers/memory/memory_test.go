@@ -61,7 +61,8 @@ func raiseAndRestore(t *testing.T) {
 	check("shortly after more work", during)
 	time.Sleep(2 * time.Second)
 	check("at rest", before)
-	t.Logf("raised: %v", during > before)
+	raises := during > before
+	t.Logf("raised: %v", raises)
 
 	// The percentage follows the memory in use. The runtime finalizes some time after a collection.
 	w.begin()
@@ -76,6 +77,18 @@ func raiseAndRestore(t *testing.T) {
 	if got := gcPercent(); first > before && got >= first {
 		t.Errorf("with %d bytes more in use: %d percent, want less than %d", len(inUse), got, first)
 	}
+	w.end()
+	time.Sleep(2 * rest)
+	runtime.GC()
+	if got, want := gcPercent(), percentOf(idleGarbage); raises && (got >= before || got > want+1) {
+		t.Errorf("at rest with %d bytes in use: %d percent, want less than %d, about %d", len(inUse), got, before, want)
+	}
+	w.begin()
+	if raises && w.percent != before {
+		t.Errorf("the percentage at rest is now %d, want %d", w.percent, before)
+	}
+	w.end()
+	time.Sleep(2 * rest)
 	runtime.KeepAlive(inUse)
 }
 
