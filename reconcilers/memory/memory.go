@@ -21,7 +21,7 @@ const (
 	garbage = 32 << 20
 	// idleGarbage is how much garbage there may be at rest, in bytes, if that is less than Go's
 	// percentage gives. Little is allocated then, so that collections are rare all the same.
-	idleGarbage = 8 << 20
+	idleGarbage = 4 << 20
 	// minPercent keeps the collections at rest few where much memory is in use.
 	minPercent = 5
 	// minHeap is how much in use is reckoned with at least, in bytes: less than a program with
