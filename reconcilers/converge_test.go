@@ -72,8 +72,8 @@ func TestWritesAreCounted(t *testing.T) {
 			if limit := max(1, 4*int(size)); len(statuses) > limit {
 				t.Errorf("%d writes of the status, at most %d changes could be observed", len(statuses), limit)
 			}
-			// Before each write of a child the Memcached is verified.
-			if all := o.matching(); len(all) != 2*3+len(statuses) {
+			// Before the children are written the Memcached is verified.
+			if all := o.matching(); len(all) != 1+3+len(statuses) {
 				t.Errorf("requests beside the Memcached's, the children's and the status': %v", all)
 			}
 		})

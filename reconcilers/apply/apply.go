@@ -5,8 +5,10 @@ package apply
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,6 +31,10 @@ const (
 	// createOnly as resourceVersion makes an apply create the object, and answer 409
 	// when one of that name exists: no live object has that version.
 	createOnly = "1"
+
+	// maxWrites is how many objects of one owner are written at the same moment. The shipped
+	// templates make at most 8; what is beyond needs another look at the owner.
+	maxWrites = 8
 
 	// maxAnswers bounds for how many objects it is kept what the server made of them; what
 	// falls out costs an apply that changes nothing.
@@ -133,23 +139,52 @@ func New(c client.Client, live client.Reader, types managedfields.TypeConverter,
 	}
 }
 
-// Apply makes every one of desired so, in order, for owner, which each of them names
-// as its controller. It goes on after a failure, so that one object that cannot be
-// made does not keep the others from being made. The error is that of owner.Verify, which
-// comes before each write; then nothing more is written.
+// Apply makes every one of desired so for owner, which each of them names as its controller. It
+// goes on after a failure, so that one object that cannot be made does not keep the others from
+// being made. The results are in the order of desired.
+//
+// What has to be written is written at the same moment, maxWrites objects at a time, once
+// owner.Verify has read the owner. Its error, and that of a write which had to verify the owner
+// again, is returned; then nothing more is written.
 func (a *Applier) Apply(ctx context.Context, owner *Owner, desired []*unstructured.Unstructured) ([]Result, error) {
-	results := make([]Result, 0, len(desired))
-	for _, rendered := range desired {
+	results := make([]Result, len(desired))
+	var writes []func()
+	for i, rendered := range desired {
 		write, result := a.compare(ctx, owner, rendered)
+		results[i] = result
 		if write != nil {
-			if err := owner.Verify(ctx); err != nil {
-				return nil, err
-			}
-			result = write()
+			writes = append(writes, func() { results[i] = write() })
 		}
-		results = append(results, result)
+	}
+	for batch := range slices.Chunk(writes, maxWrites) {
+		if err := owner.Verify(ctx); err != nil {
+			return nil, err
+		}
+		inParallel(batch)
+		for _, result := range results {
+			if stale, ok := errors.AsType[*StaleOwnerError](result.Err); ok {
+				return nil, stale
+			}
+		}
 	}
 	return results, nil
+}
+
+// inParallel calls each of functions in a goroutine of its own and waits for all of them. When one
+// panics, so does inParallel: in the goroutine of a reconcile, which survives that.
+func inParallel(functions []func()) {
+	panics := make([]any, len(functions))
+	var group sync.WaitGroup
+	for i, function := range functions {
+		group.Go(func() {
+			defer func() { panics[i] = recover() }()
+			function()
+		})
+	}
+	group.Wait()
+	if i := slices.IndexFunc(panics, func(p any) bool { return p != nil }); i >= 0 {
+		panic(panics[i])
+	}
 }
 
 // compare compares rendered with its live counterpart. It returns the write that is needed,
@@ -194,6 +229,9 @@ func (a *Applier) create(ctx context.Context, owner *Owner, rendered *unstructur
 	case apierrors.HasStatusCause(result.Err, corev1.NamespaceTerminatingCause):
 		return Result{Object: rendered, Action: Waiting}
 	case apierrors.IsConflict(result.Err):
+		if err := owner.Verify(ctx); err != nil {
+			return failed(rendered, err)
+		}
 		return a.adopt(ctx, owner, rendered)
 	case result.Err != nil:
 		result.Err = fmt.Errorf("creating %s: %w", describe(rendered), result.Err)
@@ -210,6 +248,9 @@ func (a *Applier) update(ctx context.Context, owner *Owner, rendered *unstructur
 	result := a.write(ctx, owner, rendered, object.DeepCopy())
 	if apierrors.IsInvalid(result.Err) && !isReplaced(result.Err) {
 		reclaimed, err := a.reclaim(ctx, rendered, result.Err)
+		if reclaimed && err == nil {
+			err = owner.Verify(ctx)
+		}
 		switch {
 		case err != nil:
 			result.Err = err

@@ -13,8 +13,8 @@ import (
 )
 
 // Owner is the owner of the objects to apply, as one reconcile read it from a cache. The
-// cache may be old, so before each write the owner is read from the API server. Make it with
-// Applier.Owner.
+// cache may be old, so the owner is read from the API server before something is written. Make it
+// with Applier.Owner.
 type Owner struct {
 	client.Object
 	applier *Applier

@@ -4,6 +4,7 @@ package apply_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -85,59 +86,132 @@ func TestOwner_OfAnOldCacheWritesNothing(t *testing.T) {
 	}
 }
 
-func TestOwner_IsReadBeforeEachWrite(t *testing.T) {
+func TestOwner_IsReadOnceForAllWrites(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	rendered := w.rendered()
+	many := w.configMaps(9)
 	for _, step := range []struct {
-		name string
-		want int
+		name    string
+		objects []*unstructured.Unstructured
+		want    int
 	}{
-		{"create all objects", len(rendered)},
-		{"nothing to do", 0},
+		{"create all objects", w.rendered(), 1},
+		{"nothing to do", w.rendered(), 0},
+		{"more than are written at the same moment", many, 2},
 	} {
 		w.requests.takeVerified()
-		if _, err := w.applier.Apply(t.Context(), w.applier.Owner(w.owner), rendered); err != nil {
+		if _, err := w.applier.Apply(t.Context(), w.applier.Owner(w.owner), step.objects); err != nil {
 			t.Fatal(err)
 		}
-		w.settle(rendered...)
+		w.settle(step.objects...)
 		if got := w.requests.takeVerified(); got != step.want {
 			t.Errorf("%s: the owner was read %d times, want %d", step.name, got, step.want)
 		}
 	}
 }
 
-// Whoever deletes a Memcached while its objects are written gets at most one more.
+// Whoever deletes a Memcached gets at most the requests that were sent at the same moment.
 func TestOwner_DeletedBetweenWrites(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		first string
-		do    func(w *world, objects ...*unstructured.Unstructured) error
+		// before is the request before which the Memcached is deleted.
+		before string
+		do     func(w *world) error
+		sent   []string
 	}{
-		"the second object is not created": {"apply configmaps/cache", func(w *world, objects ...*unstructured.Unstructured) error {
-			_, err := w.applier.Apply(w.t.Context(), w.applier.Owner(w.owner), objects)
-			return err
-		}},
-		"the second object is not pruned": {"delete configmaps/cache", func(w *world, objects ...*unstructured.Unstructured) error {
-			w.applied(objects...)
-			_, err := w.applier.Prune(w.t.Context(), w.applier.Owner(w.owner), []schema.GroupVersionKind{objects[0].GroupVersionKind(), objects[1].GroupVersionKind()}, nil)
-			return err
-		}},
+		"what is beyond the first writes is not created": {
+			before: "apply configmaps/cache-0",
+			do:     func(w *world) error { return w.tryApply(w.configMaps(9)...) },
+			sent: []string{
+				"apply configmaps/cache-0", "apply configmaps/cache-1", "apply configmaps/cache-2", "apply configmaps/cache-3",
+				"apply configmaps/cache-4", "apply configmaps/cache-5", "apply configmaps/cache-6", "apply configmaps/cache-7",
+			},
+		},
+		"an object in the way is not adopted": {
+			before: "apply deployments/cache",
+			do: func(w *world) error {
+				w.tutorial("manager")
+				return w.tryApply(w.deployment())
+			},
+			sent: []string{"apply deployments/cache 409"},
+		},
+		"an object that was taken over is not applied": {
+			before: "patch deployments/cache",
+			do: func(w *world) error {
+				w.tutorial("manager")
+				return w.tryApply(w.deployment())
+			},
+			sent: []string{"apply deployments/cache 409", "get deployments/cache", "patch deployments/cache"},
+		},
+		"an object whose list was taken over is not applied": {
+			before: "patch services/cache",
+			do: func(w *world) error {
+				service := w.made("{apiVersion: v1, kind: Service, spec: {ports: [{name: memcached, port: 11211, protocol: TCP, targetPort: 11211}]}}")
+				w.applied(service)
+				w.update("kubectl-edit", service, func(live *unstructured.Unstructured) {
+					live.Object["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any)["port"] = int64(11212)
+				})
+				w.settle(service)
+				return w.tryApply(service)
+			},
+			sent: []string{"apply services/cache 422", "get services/cache", "patch services/cache"},
+		},
+		"the second object is not pruned": {
+			before: "delete configmaps/cache",
+			do: func(w *world) error {
+				objects := []*unstructured.Unstructured{w.made("{apiVersion: v1, kind: ConfigMap}"), w.deployment()}
+				w.applied(objects...)
+				_, err := w.applier.Prune(w.t.Context(), w.applier.Owner(w.owner), []schema.GroupVersionKind{objects[0].GroupVersionKind(), objects[1].GroupVersionKind()}, nil)
+				return err
+			},
+			sent: []string{"delete configmaps/cache"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.requests.between(test.first, func() {
-				w.requests.take()
-				must(t, env.admin.Delete(t.Context(), w.liveOwner()))
-			})
-			err := test.do(w, w.made("{apiVersion: v1, kind: ConfigMap}"), w.deployment())
-			if _, ok := errors.AsType[*apply.StaleOwnerError](err); !ok {
-				t.Errorf("got %v, want a StaleOwnerError", err)
+			w.requests.between(test.before, func() { must(t, env.admin.Delete(t.Context(), w.liveOwner())) })
+			err := test.do(w)
+			if stale, ok := errors.AsType[*apply.StaleOwnerError](err); !ok || stale.Reason != "it was deleted" {
+				t.Errorf("got %v, want that the owner was deleted", err)
 			}
-			w.requests.mustBe(t, name, test.first)
+			w.requests.mustBe(t, name, test.sent...)
 		})
 	}
+}
+
+// A panic has to come up in the goroutine of the reconcile: in any other it ends the process.
+func TestApply_PanicsWhereItWasCalled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.requests.between("apply deployments/cache", func() { panic("a bug") })
+	defer func() {
+		if p := recover(); p != "a bug" {
+			t.Errorf("recovered %v, want the panic of the write", p)
+		}
+		w.requests.mustBe(t, "beside the panic", "apply poddisruptionbudgets/cache", "apply services/cache")
+	}()
+	err := w.tryApply(w.rendered()...)
+	t.Errorf("Apply returned %v, want a panic", err)
+}
+
+// tryApply applies objects and returns the error that Apply returns.
+func (w *world) tryApply(objects ...*unstructured.Unstructured) error {
+	w.t.Helper()
+	_, err := w.applier.Apply(w.t.Context(), w.applier.Owner(w.owner), objects)
+	return err
+}
+
+// configMaps returns n ConfigMaps for the owner, from cache-0 on.
+func (w *world) configMaps(n int) []*unstructured.Unstructured {
+	w.t.Helper()
+	var objects []*unstructured.Unstructured
+	for i := range n {
+		object := w.made("{apiVersion: v1, kind: ConfigMap}")
+		object.SetName(fmt.Sprintf("cache-%d", i))
+		objects = append(objects, object)
+	}
+	return objects
 }
 
 // liveOwner returns the Memcached as the server has it.

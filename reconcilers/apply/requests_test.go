@@ -70,13 +70,21 @@ func (r *requests) between(request string, f func()) {
 	}
 }
 
-// take returns the requests sent since the last call.
+// take returns the requests sent since the last call, by object, since those for different ones
+// are sent at the same moment; those for one object are in their order.
 func (r *requests) take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	sent := r.sent
 	r.sent = nil
-	return sent
+	return byObject(sent)
+}
+
+// byObject sorts requests by the object that they are for.
+func byObject(requests []string) []string {
+	sorted := slices.Clone(requests)
+	slices.SortStableFunc(sorted, func(a, b string) int { return strings.Compare(strings.Fields(a)[1], strings.Fields(b)[1]) })
+	return sorted
 }
 
 // takeVerified returns how often the owner was read since the last call.
@@ -88,9 +96,10 @@ func (r *requests) takeVerified() int {
 	return verified
 }
 
-// mustBe compares the requests sent since the last look with want.
+// mustBe compares the requests sent since the last look with want, object by object.
 func (r *requests) mustBe(t *testing.T, when string, want ...string) {
 	t.Helper()
+	want = byObject(want)
 	if sent := r.take(); !slices.Equal(sent, want) {
 		t.Errorf("%s: sent\n\t%s\nwant\n\t%s", when, strings.Join(sent, "\n\t"), strings.Join(want, "\n\t"))
 	}

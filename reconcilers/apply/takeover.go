@@ -42,7 +42,7 @@ func (a *Applier) adopt(ctx context.Context, owner *Owner, rendered *unstructure
 // to FieldManager, so that fields which that manager set and we do not render go
 // with the next apply. It is the manager that owns our owner reference; fields of
 // any other (kubectl annotate, an injector) are not touched. It writes nothing when
-// there is no such manager.
+// there is no such manager; after it has written, it verifies owner.
 func (a *Applier) migrate(ctx context.Context, live client.Object, owner *Owner) error {
 	reference := fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "ownerReferences",
 		fieldpath.KeyByFields("uid", string(owner.GetUID()))))
@@ -58,5 +58,8 @@ func (a *Applier) migrate(ctx context.Context, live client.Object, owner *Owner)
 		return fmt.Errorf("migrating managedFields: %w", err)
 	}
 	// The patch carries the resourceVersion: a change in between is a conflict.
-	return a.client.Patch(ctx, live, client.RawPatch(ktypes.JSONPatchType, patch), client.FieldOwner(FieldManager))
+	if err := a.client.Patch(ctx, live, client.RawPatch(ktypes.JSONPatchType, patch), client.FieldOwner(FieldManager)); err != nil {
+		return err
+	}
+	return owner.Verify(ctx)
 }

@@ -27,7 +27,7 @@ const parallelReviews = 8
 // holds the RBAC rules to add.
 func Permitted(ctx context.Context, reviews authorizationclient.AuthorizationV1Interface, resources []schema.GroupVersionResource, namespaces []string) error {
 	needs := []need{
-		// get verifies a Memcached before each write for it.
+		// get verifies a Memcached before something is written for it.
 		{cachev1alpha1.SchemeGroupVersion.Group, "memcacheds", "", []string{"get", "list", "watch"}},
 		{cachev1alpha1.SchemeGroupVersion.Group, "memcacheds", "status", []string{"patch"}},
 		// For blockOwnerDeletion in owner references.

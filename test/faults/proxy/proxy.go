@@ -45,8 +45,10 @@ type Hooks struct {
 	// Before is called before the write is forwarded. If it returns false, the write is not
 	// forwarded and its connection is reset.
 	Before func(*Request) bool
-	// After is called when the API server has answered, before the answer is passed on.
+	// After is called when the API server has answered a write, before the answer is passed on.
 	After func(*Request)
+	// AfterGet is the same for reads of one object.
+	AfterGet func(*Request)
 }
 
 // Start starts a proxy to the API server of cfg, whose credentials Config keeps. It stops
@@ -123,7 +125,7 @@ func (p *Proxy) Interrupt() {
 	_ = p.server.Close()
 }
 
-// SetHooks sets the functions to call for each write; the zero value calls none.
+// SetHooks sets the functions to call for each request; the zero value calls none.
 func (p *Proxy) SetHooks(hooks Hooks) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,6 +186,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if hooked && hooks.After != nil {
 		hooks.After(request)
+	}
+	if request.Verb == "get" && request.Name != "" && hooks.AfterGet != nil {
+		hooks.AfterGet(request)
 	}
 	answer(w, response, content, fault)
 }
