@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"unique"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -277,11 +278,19 @@ func knownDigest(object client.Object, entry *metav1.ManagedFieldsEntry) digest 
 	case *appsv1.Deployment, *appsv1.StatefulSet, *policyv1.PodDisruptionBudget:
 		key.version = strconv.FormatInt(object.GetGeneration(), 10)
 	}
-	key.metadata = maphash.String(seed, entry.FieldsV1.GetRawString())
-	for _, texts := range []map[string]string{object.GetLabels(), object.GetAnnotations()} {
+	record := entry.FieldsV1.GetRawString()
+	key.metadata = maphash.String(seed, record)
+	for _, texts := range []struct {
+		field string
+		texts map[string]string
+	}{{"labels", object.GetLabels()}, {"annotations", object.GetAnnotations()}} {
 		key.metadata *= 31
-		for name, text := range texts { // in any order
-			key.metadata += maphash.Comparable(seed, [2]string{name, text})
+		whole := strings.Contains(record, `"f:`+texts.field+`":{}`)
+		for name, text := range texts.texts { // in any order
+			// Others' do not count: the Deployment controller adds a revision to each Deployment.
+			if whole || strings.Contains(record, name) {
+				key.metadata += maphash.Comparable(seed, [2]string{name, text})
+			}
 		}
 	}
 	for _, reference := range object.GetOwnerReferences() {

@@ -36,6 +36,9 @@ func TestReduce_DigestFollowsTheObject(t *testing.T) {
 	deployment := func() client.Object {
 		return &appsv1.Deployment{ObjectMeta: applied(ownedFields), Spec: appsv1.DeploymentSpec{Replicas: new(int32(1))}}
 	}
+	whole := func() client.Object {
+		return &appsv1.Deployment{ObjectMeta: applied(`{"f:metadata":{"f:labels":{}}}`)}
+	}
 	service := func() client.Object {
 		return &corev1.Service{ObjectMeta: applied(ownedFields), Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.1"}}
 	}
@@ -46,6 +49,8 @@ func TestReduce_DigestFollowsTheObject(t *testing.T) {
 	}{
 		"a status":                        {deployment, func(o client.Object) { o.SetResourceVersion("2"); o.(*appsv1.Deployment).Status.Replicas = 1 }, true},
 		"a label of others":               {deployment, func(o client.Object) { o.GetLabels()["c"] = "e" }, true},
+		"an annotation of others":         {deployment, func(o client.Object) { o.GetAnnotations()["deployment.kubernetes.io/revision"] = "1" }, true},
+		"a label, all of them applied":    {whole, func(o client.Object) { o.GetLabels()["new"] = "e" }, false},
 		"a label":                         {deployment, func(o client.Object) { o.GetLabels()["a"] = "e" }, false},
 		"labels that change their values": {deployment, func(o client.Object) { o.SetLabels(map[string]string{"a": "d", "c": "b"}) }, false},
 		"an annotation":                   {deployment, func(o client.Object) { o.SetAnnotations(map[string]string{"a": "e"}) }, false},
