@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 )
@@ -19,16 +20,16 @@ const (
 	// requestTimeout is how long a request may take; of a watch, which has no end, until it is
 	// answered. The API server's own limit is a minute (--request-timeout).
 	requestTimeout = 30 * time.Second
-	// retryDial is how soon a read is sent again that could not reach the API server. Informers
+	// retryRead is how soon a read is sent again that did not reach the API server. Informers
 	// wait up to a minute between attempts of their own.
-	retryDial = time.Second
+	retryRead = time.Second
 )
 
 // Wrap adds the package's transport to cfg. lease may be nil, which means that no lease is
 // needed to write.
 func Wrap(cfg *rest.Config, lease *Lease) {
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return &transport{next: next, lease: lease, retryDial: retryDial, timeout: requestTimeout}
+		return &transport{next: next, lease: lease, retryRead: retryRead, timeout: requestTimeout}
 	})
 }
 
@@ -36,7 +37,7 @@ func Wrap(cfg *rest.Config, lease *Lease) {
 type transport struct {
 	next      http.RoundTripper
 	lease     *Lease
-	retryDial time.Duration
+	retryRead time.Duration
 	timeout   time.Duration
 }
 
@@ -53,25 +54,26 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 			if err := t.lease.check(); err != nil {
 				return nil, err
 			}
+			request = t.lease.guard(request)
 		}
 	}
 	return t.send(request)
 }
 
-// read sends a request without a body until the API server accepts a connection or the
-// request's context ends. Without it, informers back off for so long that a change takes up to
-// a minute to arrive once the API server is back.
+// read sends a request without a body until the API server answers it or the request's context
+// ends. Without it, informers back off for so long that a change takes up to a minute to arrive
+// once the API server is back: the longer, the more often it went away before.
 func (t *transport) read(request *http.Request) (*http.Response, error) {
 	for {
 		response, err := t.send(request)
-		if err == nil || !isDialError(err) {
+		if err == nil || !isConnectionError(err) {
 			return response, err
 		}
 		klog.Background().Info("waiting for the API server", "why", err.Error())
 		select {
 		case <-request.Context().Done():
 			return nil, err
-		case <-time.After(t.retryDial):
+		case <-time.After(t.retryRead):
 		}
 	}
 }
@@ -123,6 +125,12 @@ func isReview(request *http.Request) bool {
 func IsNotSent(err error) bool {
 	_, stale := errors.AsType[*StaleLeaseError](err)
 	return stale || isDialError(err)
+}
+
+// isConnectionError reports whether err says that there was no connection, or that it broke before
+// the answer: a load balancer accepts connections also while no API server is behind it.
+func isConnectionError(err error) bool {
+	return isDialError(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
 }
 
 // isDialError reports whether err says that no connection could be made.

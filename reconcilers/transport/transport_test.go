@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -110,6 +111,61 @@ func TestTransport_WritesOnlyWithAFreshLease(t *testing.T) {
 	}
 }
 
+// The process may be stopped between the look at the lease and the moment when a request is sent.
+func TestTransport_SendsNoBodyAfterTheLease(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		http2 bool
+		// looks is how often the lease is looked at while it is fresh.
+		looks int
+		sent  []string
+	}{
+		"HTTP/1.1, a fresh lease": {false, 100, []string{"{}"}},
+		"HTTP/1.1, a stale one":   {false, 1, nil},
+		"HTTP/2, a fresh lease":   {true, 100, []string{"{}"}},
+		"HTTP/2, a stale one":     {true, 1, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var got []string
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				if body, err := io.ReadAll(request.Body); err == nil {
+					got = append(got, string(body))
+				}
+			}))
+			s.EnableHTTP2 = test.http2
+			s.StartTLS()
+			lease := NewLease(10*time.Second, closed())
+			start, looks := time.Now(), 0
+			lease.renewed = start
+			lease.now = func() time.Time {
+				if looks++; looks > test.looks {
+					return start.Add(time.Minute)
+				}
+				return start
+			}
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, s.URL+child, strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := (&transport{s.Client().Transport, lease, time.Millisecond, time.Minute}).RoundTrip(request)
+			if err == nil {
+				err = response.Body.Close()
+			}
+			s.Close() // waits for the handler
+			if isStale := IsNotSent(err); isStale != (test.sent == nil) || !isStale && err != nil {
+				t.Errorf("error %v", err)
+			}
+			if !slices.Equal(got, test.sent) {
+				t.Errorf("the server got %q, want %q", got, test.sent)
+			}
+		})
+	}
+}
+
 // closed returns a closed channel.
 func closed() <-chan struct{} {
 	c := make(chan struct{})
@@ -167,7 +223,9 @@ func TestTransport_ReadsWaitForTheServer(t *testing.T) {
 	}{
 		"a read is sent until the server accepts connections": {http.MethodGet, []error{refused, refused}, 3, nil},
 		"a write fails at once":                               {http.MethodPatch, []error{refused}, 1, refused},
-		"a connection that breaks is not hidden":              {http.MethodGet, []error{reset}, 1, reset},
+		"a read is sent again when its connection broke":      {http.MethodGet, []error{reset, io.EOF}, 3, nil},
+		"a write whose connection broke may have arrived":     {http.MethodPatch, []error{reset}, 1, reset},
+		"any other error ends a read":                         {http.MethodGet, []error{io.ErrShortBuffer}, 1, io.ErrShortBuffer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
