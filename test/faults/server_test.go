@@ -89,6 +89,12 @@ func TestServer_RestartsAndHangs(t *testing.T) {
 	var longest time.Duration
 	perturb := func(name string, f func()) {
 		t.Run(name, func(t *testing.T) {
+			// Each restart alone: after several within two minutes, client-go's informers wait for up
+			// to a minute between attempts.
+			o.process.Kill()
+			o.restart()
+			o.process.Ready(t)
+			o.quiet(t, mc.Namespace, calmFor)
 			f()
 			edits++
 			took := changeArrives(t, mc, edits)
