@@ -33,7 +33,7 @@ const (
 	createOnly = "1"
 
 	// maxWrites is how many objects of one owner are written at the same moment. The shipped
-	// templates make at most 8; what is beyond needs another look at the owner.
+	// templates make at most 5; what is beyond needs another look at the owner.
 	maxWrites = 8
 
 	// maxAnswers bounds for how many objects it is kept what the server made of them; what
