@@ -5,7 +5,6 @@ package transport
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -92,39 +91,4 @@ func (l *Lease) check() error {
 // counts while the process is stopped, and the date, which counts while the machine is.
 func age(then, now time.Time) time.Duration {
 	return max(now.Sub(then), now.Round(0).Sub(then.Round(0)))
-}
-
-// guard returns request with a body that is only sent while check returns no error. Between the check
-// and that there may be a handshake, or a SIGSTOP. The API server does not act on a request whose
-// body it does not get.
-func (l *Lease) guard(request *http.Request) *http.Request {
-	if request.Body == nil || request.Body == http.NoBody {
-		return request
-	}
-	guarded := request.WithContext(request.Context()) // a copy
-	guarded.Body = &guardedBody{request.Body, l}
-	if get := request.GetBody; get != nil {
-		guarded.GetBody = func() (io.ReadCloser, error) {
-			body, err := get()
-			if err != nil {
-				return nil, err
-			}
-			return &guardedBody{body, l}, nil
-		}
-	}
-	return guarded
-}
-
-// guardedBody cannot be read without the lease.
-type guardedBody struct {
-	io.ReadCloser
-	lease *Lease
-}
-
-// Read implements io.Reader.
-func (b *guardedBody) Read(p []byte) (int, error) {
-	if err := b.lease.check(); err != nil {
-		return 0, err
-	}
-	return b.ReadCloser.Read(p)
 }

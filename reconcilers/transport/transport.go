@@ -28,6 +28,9 @@ const (
 // Wrap adds the package's transport to cfg. lease may be nil, which means that no lease is
 // needed to write.
 func Wrap(cfg *rest.Config, lease *Lease) {
+	if lease != nil {
+		cfg.Dial = lease.dial
+	}
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return &transport{next: next, lease: lease, retryRead: retryRead, timeout: requestTimeout}
 	})
@@ -54,7 +57,9 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 			if err := t.lease.check(); err != nil {
 				return nil, err
 			}
-			request = t.lease.guard(request)
+			guarded, done := t.lease.guard(request)
+			defer done()
+			request = guarded
 		}
 	}
 	return t.send(request)
