@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -222,7 +223,7 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *unstructu
 // create makes rendered if the name is free. The cache holds only what carries our
 // label, so only the server can tell.
 func (a *Applier) create(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured) Result {
-	object := rendered.DeepCopy()
+	object := withOwnMetadata(rendered)
 	object.SetResourceVersion(createOnly)
 	result := a.write(ctx, owner, rendered, object)
 	switch {
@@ -241,11 +242,20 @@ func (a *Applier) create(ctx context.Context, owner *Owner, rendered *unstructur
 	return result
 }
 
+// withOwnMetadata returns a copy of object that shares all but the map of its metadata.
+func withOwnMetadata(object *unstructured.Unstructured) *unstructured.Unstructured {
+	content := maps.Clone(object.Object)
+	if metadata, ok := content["metadata"].(map[string]any); ok {
+		content["metadata"] = maps.Clone(metadata)
+	}
+	return &unstructured.Unstructured{Object: content}
+}
+
 // update applies rendered to live, and to no other object of its name.
 func (a *Applier) update(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured, live client.Object) Result {
-	object := rendered.DeepCopy()
+	object := withOwnMetadata(rendered)
 	object.SetUID(live.GetUID())
-	result := a.write(ctx, owner, rendered, object.DeepCopy())
+	result := a.write(ctx, owner, rendered, object)
 	if apierrors.IsInvalid(result.Err) && !isReplaced(result.Err) {
 		reclaimed, err := a.reclaim(ctx, rendered, result.Err)
 		if reclaimed && err == nil {

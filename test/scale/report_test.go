@@ -32,7 +32,7 @@ const (
 	rssGoal           = 150 << 20
 	servedGoal        = time.Second
 	editGoal          = 100 * time.Millisecond
-	leastForCPU       = 300
+	leastForCPU       = 1000
 	metGoal, notMet   = "met", "MISSED"
 	notJudged, noGoal = "not judged at this size", ""
 )
