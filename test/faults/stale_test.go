@@ -218,12 +218,13 @@ func deletedDuringReconcile(t *testing.T, moment string, hooks func(func(*proxy.
 	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache"}, Spec: spec}
 	answered := make(chan time.Time, 1)
 	var once sync.Once
+	ctx := context.WithoutCancel(t.Context())
 	o.SetHooks(hooks(func(r *proxy.Request) {
 		if r.Namespace != namespace || !r.Succeeded() || r.IsEvent() {
 			return
 		}
 		once.Do(func() {
-			if err := suite.Client.Delete(context.Background(), mc); err != nil {
+			if err := suite.Client.Delete(ctx, mc); err != nil {
 				t.Error(err)
 			}
 			answered <- time.Now()

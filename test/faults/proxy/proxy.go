@@ -51,6 +51,22 @@ type Hooks struct {
 	AfterGet func(*Request)
 }
 
+// before reports whether request may be forwarded.
+func (h Hooks) before(request *Request) bool {
+	return h.Before == nil || !request.IsWrite() || request.IsLease() || h.Before(request)
+}
+
+// after calls the hook for request, which the API server has answered.
+func (h Hooks) after(request *Request) {
+	switch {
+	case request.IsLease():
+	case request.IsWrite() && h.After != nil:
+		h.After(request)
+	case request.Verb == "get" && request.Name != "" && h.AfterGet != nil:
+		h.AfterGet(request)
+	}
+}
+
 // Start starts a proxy to the API server of cfg, whose credentials Config keeps. It stops
 // with the test.
 func Start(t *testing.T, cfg *rest.Config) *Proxy {
@@ -157,8 +173,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p.refuse(w, r, request, fault) {
 		return
 	}
-	hooked := request.IsWrite() && !request.IsLease()
-	if hooked && hooks.Before != nil && !hooks.Before(request) {
+	if !hooks.before(request) {
 		reset(w)
 		return
 	}
@@ -184,12 +199,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reset(w)
 		return
 	}
-	if hooked && hooks.After != nil {
-		hooks.After(request)
-	}
-	if request.Verb == "get" && request.Name != "" && hooks.AfterGet != nil {
-		hooks.AfterGet(request)
-	}
+	hooks.after(request)
 	answer(w, response, content, fault)
 }
 
