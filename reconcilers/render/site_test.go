@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
@@ -115,6 +116,43 @@ func TestTheSiteComponentHasTheLastWord(t *testing.T) {
 			}
 			if always != test.whole {
 				t.Errorf("rendered by whole builds: %v, want %v", always, test.whole)
+			}
+		})
+	}
+}
+
+// kustomize makes a string of a number without a type when a strategic merge patch comes after it.
+func TestSite_KeepsTheTypesOfNumbersAndPercentages(t *testing.T) {
+	t.Parallel()
+	patch := func(version, kind string) string { // Nothing is patched where the budget is omitted.
+		return "- target: {kind: " + kind + "}\n  patch: |-\n    apiVersion: " + version + "\n    kind: " + kind + "\n    metadata: {name: memcached, annotations: {a: b}}\n"
+	}
+	r := mustNew(t, edited(t, inSite("patches:\n"+patch("apps/v1", "Deployment")+patch("policy/v1", "PodDisruptionBudget"))), Defaults{AllowPrivilegedFields: true})
+	for sentence, test := range map[string]struct {
+		value intstr.IntOrString
+		want  any
+	}{
+		"a number":     {intstr.FromInt32(2), int64(2)},
+		"a percentage": {intstr.FromString("25%"), "25%"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			mc := plain()
+			mc.Spec.Rollout = &cachev1alpha1.Rollout{MaxUnavailable: &test.value, MaxSurge: &test.value}
+			mc.Spec.PodDisruptionBudget = &cachev1alpha1.PodDisruptionBudget{MaxUnavailable: &test.value}
+			objects := mustRender(t, r, mc)
+			strategy := []any{"spec", "strategy", "rollingUpdate"}
+			for _, field := range []struct {
+				kind string
+				path []any
+			}{
+				{"Deployment", append(slices.Clone(strategy), "maxUnavailable")},
+				{"Deployment", append(slices.Clone(strategy), "maxSurge")},
+				{"PodDisruptionBudget", []any{"spec", "maxUnavailable"}},
+			} {
+				if got := lookup(find(t, objects, field.kind, "sample").Object, field.path); got != test.want {
+					t.Errorf("%s: %v is %#v, want %#v", field.kind, field.path, got, test.want)
+				}
 			}
 		})
 	}
