@@ -101,6 +101,9 @@ func TestSpec_SetsDefaults(t *testing.T) {
 			body: "spec: {podMetadata: {labels: {team: web, example.com/tier: '', v1.2_x: a.b_c-d}, annotations: {example.com/owner: 'Web Team <web@example.com>', empty: ''}}}",
 			want: "{size: 1, containerPort: 11211, podMetadata: {labels: {team: web, example.com/tier: '', v1.2_x: a.b_c-d}, annotations: {example.com/owner: 'Web Team <web@example.com>', empty: ''}}}",
 		},
+		"a label key with a prefix of 253 characters": {
+			body: "spec: {podMetadata: {labels: {" + strings.Repeat("a", 253) + "/b: x, a--b.c/d..e: x}}}",
+		},
 		"labels that only resemble the reserved ones": {
 			body: "spec: {podMetadata: {labels: {application: x, apps: x, my.app.kubernetes.io/name: x}}}",
 			want: "{size: 1, containerPort: 11211, podMetadata: {labels: {application: x, apps: x, my.app.kubernetes.io/name: x}}}",

@@ -32,11 +32,12 @@ func entryOf(format string) func(i int) string {
 	return func(i int) string { return fmt.Sprintf(format, i) }
 }
 
-// long returns the bound of a text of n characters within the rest of the spec.
+// long returns the bound of a text of n characters within the rest of the spec. Versions of Kubernetes
+// say "may not be longer than" or "may not be more than".
 func long(n int, spec string) bound {
 	return bound{
 		fmt.Sprintf(spec, strings.Repeat("a", n)), fmt.Sprintf(spec, strings.Repeat("a", n+1)),
-		fmt.Sprintf("Too long: may not be more than %d bytes", n),
+		fmt.Sprintf("than %d", n),
 	}
 }
 
@@ -120,7 +121,7 @@ func TestSpec_BoundsTexts(t *testing.T) {
 	testBounds(t, map[string]bound{
 		"image to 512":                     long(512, "image: %s"),
 		"metrics.image to 512":             long(512, "metrics: {image: %s}"),
-		"an extra argument to 128":         {"extraArgs: [--slab-min-size=48]", "extraArgs: [--" + strings.Repeat("a", 127) + "]", "Too long: may not be more than 128 bytes"},
+		"an extra argument to 128":         {"extraArgs: [--slab-min-size=48]", "extraArgs: [--" + strings.Repeat("a", 127) + "]", "than 128"},
 		"the name of a pull secret to 253": long(253, "imagePullSecrets: [{name: %s}]"),
 		"priorityClassName to 253":         long(253, "priorityClassName: %s"),
 		"serviceAccountName to 253":        long(253, "serviceAccountName: %s"),
@@ -128,7 +129,7 @@ func TestSpec_BoundsTexts(t *testing.T) {
 		"auth.secretName to 253":           long(253, "auth: {secretName: %s}"),
 		"auth.key to 253":                  long(253, "auth: {secretName: a, key: %s}"),
 		"a patch to 8192":                  long(8192, "patches: [{target: {kind: Service}, patch: %s}]"),
-		"the kind of a patch to 63":        {fmt.Sprintf(target, strings.Repeat("A", 63)), fmt.Sprintf(target, strings.Repeat("A", 64)), "may not be more than 63 bytes"},
+		"the kind of a patch to 63":        {fmt.Sprintf(target, strings.Repeat("A", 63)), fmt.Sprintf(target, strings.Repeat("A", 64)), "than 63"},
 		"the group of a patch to 253":      long(253, "patches: [{patch: x, target: {kind: A, group: %s}}]"),
 		"the name of a patch to 253":       long(253, "patches: [{patch: x, target: {kind: A, name: %s}}]"),
 		"a node label's value to 63":       long(63, "nodeSelector: {a: %s}"),
@@ -138,13 +139,13 @@ func TestSpec_BoundsTexts(t *testing.T) {
 		"a pod label's key to 63":          {"podMetadata: {labels: {" + strings.Repeat("a", 63) + ": b}}", "podMetadata: {labels: {" + strings.Repeat("a", 64) + ": b}}", labelKey},
 		"a toleration's key to 63":         {"tolerations: [{key: " + strings.Repeat("a", 63) + "}]", "tolerations: [{key: " + strings.Repeat("a", 64) + "}]", keyForm},
 		"a toleration's value to 63":       long(63, "tolerations: [{key: a, value: %s}]"),
-		"topologyKey to 317":               {within("topologyKey: " + key(317)), within("topologyKey: " + key(317) + "a"), "may not be more than 317 bytes"},
+		"topologyKey to 317":               {within("topologyKey: " + key(317)), within("topologyKey: " + key(317) + "a"), "than 317"},
 		"a namespace to 63":                long(63, within("topologyKey: a, namespaces: [%s]")),
 		"the name of a node to 253":        long(253, "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [%s]}]}]}}}"),
-		"a block of addresses to 43":       {"networkPolicy: {from: [{ipBlock: {cidr: '0000:0000:0000:0000:0000:0000:0000:0000/128'}}]}", "networkPolicy: {from: [{ipBlock: {cidr: '00000:0000:0000:0000:0000:0000:0000:0000/128'}}]}", "may not be more than 43 bytes"},
-		"an amount of CPU to 24":           {"resources: {limits: {cpu: '0." + strings.Repeat("1", 22) + "'}}", "resources: {limits: {cpu: '0." + strings.Repeat("1", 23) + "'}}", "may not be more than 24 bytes"},
-		"an amount of memory to 24":        {"resources: {requests: {memory: '0." + strings.Repeat("1", 22) + "'}}", "resources: {requests: {memory: '0." + strings.Repeat("1", 23) + "'}}", "may not be more than 24 bytes"},
-		"memory to 24":                     {"memory: 64." + strings.Repeat("0", 19) + "Mi", "memory: 64." + strings.Repeat("0", 20) + "Mi", "may not be more than 24 bytes"},
+		"a block of addresses to 43":       {"networkPolicy: {from: [{ipBlock: {cidr: '0000:0000:0000:0000:0000:0000:0000:0000/128'}}]}", "networkPolicy: {from: [{ipBlock: {cidr: '00000:0000:0000:0000:0000:0000:0000:0000/128'}}]}", "than 43"},
+		"an amount of CPU to 24":           {"resources: {limits: {cpu: '0." + strings.Repeat("1", 22) + "'}}", "resources: {limits: {cpu: '0." + strings.Repeat("1", 23) + "'}}", "than 24"},
+		"an amount of memory to 24":        {"resources: {requests: {memory: '0." + strings.Repeat("1", 22) + "'}}", "resources: {requests: {memory: '0." + strings.Repeat("1", 23) + "'}}", "than 24"},
+		"memory to 24":                     {"memory: 64." + strings.Repeat("0", 19) + "Mi", "memory: 64." + strings.Repeat("0", 20) + "Mi", "than 24"},
 	})
 }
 

@@ -2,59 +2,59 @@
 
 package v1alpha1
 
-// The condition types of a Memcached, in the meaning that kstatus gives them.
+// The condition types of a Memcached, as kstatus defines them.
 const (
-	// ConditionReady is True when every object is as the templates say and all
-	// pods are up to date and ready, and Unknown while the Memcached is paused. It is
-	// always present.
+	// ConditionReady is True when every object matches its template and all pods are up to date
+	// and ready, and Unknown while the Memcached is paused. It is always present.
 	ConditionReady = "Ready"
-	// ConditionAvailable is True while enough pods answer for clients to be served.
+	// ConditionAvailable is True while enough pods are ready to serve clients. It is always
+	// present.
 	ConditionAvailable = "Available"
-	// ConditionReconciling is True while the operator or the cluster is still at
-	// work on the spec, and absent otherwise.
+	// ConditionReconciling is True while a change is in progress, and absent otherwise.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled is True when nothing will move before somebody changes
-	// something, and absent otherwise.
+	// ConditionStalled is True when nothing can progress until a user changes something, and
+	// absent otherwise.
 	ConditionStalled = "Stalled"
 )
 
 // ConditionTypes are the types of all conditions that the operator sets.
 var ConditionTypes = []string{ConditionReady, ConditionAvailable, ConditionReconciling, ConditionStalled}
 
-// The reasons that conditions carry. Where the cluster itself names one
-// (ImagePullBackOff, FailedCreate, Unschedulable …), Ready carries that word.
+// The reasons of conditions. Where Kubernetes gives a reason, such as ImagePullBackOff, FailedCreate
+// or Unschedulable, Ready has that reason.
 const (
-	// ReasonReady goes with Ready=True.
+	// ReasonReady is the reason of Ready=True.
 	ReasonReady = "Ready"
-	// ReasonScaledToZero goes with Available=False when size is 0.
+	// ReasonScaledToZero is the reason of Available=False when size is 0.
 	ReasonScaledToZero = "ScaledToZero"
-	// ReasonRollingOut says that pods are being created, replaced or removed.
+	// ReasonRollingOut means that pods are being created, replaced or removed.
 	ReasonRollingOut = "RollingOut"
-	// ReasonMinimumPodsReady goes with Available=True.
+	// ReasonMinimumPodsReady is the reason of Available=True.
 	ReasonMinimumPodsReady = "MinimumPodsReady"
-	// ReasonTooFewPodsReady goes with Available=False.
+	// ReasonTooFewPodsReady is the reason of Available=False.
 	ReasonTooFewPodsReady = "TooFewPodsReady"
-	// ReasonRenderFailed says that the templates give no objects for this spec.
+	// ReasonRenderFailed means that the templates cannot be rendered for this spec.
 	ReasonRenderFailed = "RenderFailed"
-	// ReasonInvalidPatch says that one of spec.patches cannot be applied.
+	// ReasonInvalidPatch means that one of spec.patches cannot be applied.
 	ReasonInvalidPatch = "InvalidPatch"
-	// ReasonLimitExceeded says that the spec, a patch or a rendered object is larger
-	// than the operator takes. What runs goes on.
+	// ReasonLimitExceeded means that the spec, a patch or a rendered object exceeds a limit of the
+	// operator. Running pods are not changed.
 	ReasonLimitExceeded = "LimitExceeded"
-	// ReasonPrivilegedField says that the spec has a field that the operator takes only
-	// with --allow-privileged-fields.
+	// ReasonPrivilegedField means that the spec sets a field that the operator accepts only with
+	// --allow-privileged-fields.
 	ReasonPrivilegedField = "PrivilegedField"
-	// ReasonPaused goes with Ready=Unknown: spec.paused is true.
+	// ReasonPaused is the reason of Ready=Unknown: spec.paused is true.
 	ReasonPaused = "Paused"
-	// ReasonForeignObject says that an object of a needed name belongs to somebody else.
-	ReasonForeignObject = "ForeignObject"
-	// ReasonInvalidObject says that the API server refuses a rendered object as invalid.
+	// ReasonOwnershipConflict means that an object with the name of a rendered one has another
+	// owner.
+	ReasonOwnershipConflict = "OwnershipConflict"
+	// ReasonInvalidObject means that the API server rejects a rendered object as invalid.
 	ReasonInvalidObject = "InvalidObject"
-	// ReasonContended says that something else changes an object back each time that it is
-	// written.
+	// ReasonContended means that another writer reverts an object each time that it is applied.
 	ReasonContended = "Contended"
-	// ReasonApplyFailed says that a write failed and will be tried again.
+	// ReasonApplyFailed means that a write failed and will be retried.
 	ReasonApplyFailed = "ApplyFailed"
-	// ReasonWaitingForDeletion says that an object of a needed name is still being deleted.
+	// ReasonWaitingForDeletion means that an object with the name of a rendered one is still being
+	// deleted.
 	ReasonWaitingForDeletion = "WaitingForDeletion"
 )

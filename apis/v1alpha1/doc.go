@@ -7,7 +7,6 @@
 // The types are the single source of the CustomResourceDefinition, of the
 // reference documentation and of what `kubectl explain` prints: what is written
 // in a comment here is read by users.
-//
 // +kubebuilder:object:generate=true
 // +kubebuilder:ac:generate=true
 // +kubebuilder:ac:output:package="applyconfiguration"

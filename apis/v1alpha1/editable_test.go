@@ -29,6 +29,7 @@ func crd(t *testing.T) *unstructured.Unstructured {
 const earlierGroup = "earlier.example.com"
 
 func TestUpdate_AcceptsObjectsOlderThanTheRules(t *testing.T) {
+	plane.SkipBefore(t, 33, "it validates the spec, although it has not changed, when the status is written")
 	t.Parallel()
 	shipped := crd(t)
 	shipped.SetName("memcacheds." + earlierGroup)

@@ -4,46 +4,40 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/util/intstr"
 
-// ExtraArg is one further option of memcached.
-//
+// ExtraArg is one additional option of memcached.
 // +kubebuilder:validation:MaxLength=128
 // +kubebuilder:validation:XValidation:rule="!self.startsWith('--extended=') ? self.matches('^--(disable-(evictions|cas|flush-all|dumping|watch)|enable-largepages|protocol=ascii|slab-growth-factor=(1[.][0-9]{0,3}[1-9]|[2-9]([.][0-9]{1,4})?)|(slab-min-size|max-reqs-per-event|listen-backlog)=[1-9][0-9]{0,9})$') : self.matches('^--extended=(hashpower=(1[6-9]|2[0-9]|3[0-2])|tail_repair_time=[1-9][0-9]{1,8}|lru_crawler_sleep=[0-9]{1,6}|(lru_crawler_tocrawl|temporary_ttl|slab_automove_window|(watcher|worker)_logbuf_size|read_buf_mem_limit)=[1-9][0-9]{0,9}|(hot|warm)_lru_pct=([1-9]|[1-7][0-9])|((hot|warm)_max_factor|slab_automove_(free)?ratio)=[0-9]{1,4}([.][0-9]{1,4})?|hash_algorithm=(murmur3|jenkins|xxh3)|(no_)?(lru_crawler|lru_maintainer|slab_reassign|slab_automove|maxconns_fast)|slab_automove=[0-2]|no_hashexpand|track_sizes|modern)$')",message="extraArgs takes options for tuning only, as --name, --name=value, --extended=name or --extended=name=value (docs/reference/extra-args.md lists them): others could open a port, turn on UDP, change the user, touch a file or show a secret, or have a field of their own"
 type ExtraArg string
 
-// SecretReference names a Secret in the namespace of the Memcached.
-//
+// SecretReference refers to a Secret in the namespace of the Memcached.
 // +structType=atomic
 type SecretReference struct {
 	// name is the name of the Secret.
-	//
 	// +required
 	Name ObjectName `json:"name"`
 }
 
-// PodMetadata is the part of the pods' metadata that a user may add to.
+// PodMetadata holds additional labels and annotations of the pods.
 type PodMetadata struct {
-	// labels are added to the pods, at most 16 and 2048 characters. The operator's
-	// own labels (app, memcached_cr, pod-template-hash and app.kubernetes.io/…)
-	// are reserved, since selectors rely on them.
-	//
+	// labels are additional labels of the pods, at most 16 with 2048 characters
+	// together. The labels of the operator (app, memcached_cr, pod-template-hash
+	// and app.kubernetes.io/…) are reserved, because selectors use them.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod labels",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Labels Labels `json:"labels,omitempty"`
 
-	// annotations are added to the pods, at most 16 and 8192 characters, of which
-	// each value may have 4096.
-	//
+	// annotations are additional annotations of the pods, at most 16 with 8192
+	// characters together and 4096 characters in each value.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod annotations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Annotations Annotations `json:"annotations,omitempty"`
 }
 
-// PreStop is what happens before a pod is told to stop.
+// PreStop delays the termination of a pod.
 type PreStop struct {
-	// sleepSeconds is how long a pod that is going still answers, so that clients
-	// can notice that it leaves: 1 to 3599, less than
+	// sleepSeconds is the time in seconds for which a terminating pod still serves
+	// clients, so that they can notice its removal: 1 to 3599, less than
 	// terminationGracePeriodSeconds.
-	//
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3599
@@ -51,15 +45,13 @@ type PreStop struct {
 	SleepSeconds int32 `json:"sleepSeconds"`
 }
 
-// Rollout is how many pods a roll-out replaces at a time.
-//
+// Rollout limits how many pods a rollout replaces at a time.
 // +kubebuilder:validation:XValidation:rule="has(self.maxUnavailable) && !(string(self.maxUnavailable) in ['0', '0%']) || !has(self.maxSurge) || !(string(self.maxSurge) in ['0', '0%'])",message="maxSurge 0 needs a maxUnavailable of at least 1: no pod could be replaced otherwise"
 type Rollout struct {
-	// maxUnavailable is how many pods may be missing during a roll-out, as a
-	// number, 0 to 1000, or a percentage of size, 0% to 100%, rounded down. Set it
-	// to 1, and maxSurge to 0, where no node has room for a further pod, or a
-	// required anti-affinity forbids one. Defaults to 0.
-	//
+	// maxUnavailable is the maximum number of unavailable pods during a rollout: 0
+	// to 1000, or 0% to 100% of size, rounded down. Set it to 1, and maxSurge to
+	// 0, where no node has room for an additional pod or a required anti-affinity
+	// forbids it. Defaults to 0.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:XIntOrString
@@ -68,10 +60,8 @@ type Rollout struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum unavailable",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// maxSurge is how many pods there may be beyond size during a roll-out, as a
-	// number, 0 to 1000, or a percentage of size, 0% to 100%, rounded up. Defaults
-	// to 1.
-	//
+	// maxSurge is the maximum number of pods above size during a rollout: 0 to
+	// 1000, or 0% to 100% of size, rounded up. Defaults to 1.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:XIntOrString
@@ -81,12 +71,11 @@ type Rollout struct {
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 }
 
-// PodDisruptionBudget says how many pods a drain may take at a time.
+// PodDisruptionBudget limits how many pods may be evicted at a time.
 // +kubebuilder:validation:XValidation:rule="!has(self.omit) || !self.omit || !has(self.maxUnavailable)",message="omit: true leaves no budget for maxUnavailable; remove one of the two"
 type PodDisruptionBudget struct {
-	// maxUnavailable is how many pods may be missing at a time because of drains,
-	// as a number, 0 to 1000, or a percentage of size, 0% to 100%. Defaults to 1.
-	//
+	// maxUnavailable is the maximum number of pods that evictions may make
+	// unavailable: 0 to 1000, or 0% to 100% of size. Defaults to 1.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:XIntOrString
@@ -95,9 +84,8 @@ type PodDisruptionBudget struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum unavailable",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// omit true creates no PodDisruptionBudget: a drain may take all pods at once.
-	// Defaults to false.
-	//
+	// omit disables the PodDisruptionBudget, so that a drain may evict all pods at
+	// once. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Omit",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Omit *bool `json:"omit,omitempty"`

@@ -92,10 +92,11 @@ func TestTheStatusDoesNotWriteTheSpec(t *testing.T) {
 	}
 }
 
-func TestKubectlGetPrintsTheColumns(t *testing.T) {
+func TestMemcached_PrintsColumns(t *testing.T) {
 	t.Parallel()
 	mc := newMemcached(t, "printed", 3)
 	mc.Status.Image = "memcached:1.6.45"
+	mc.Status.PodsReady = "1/3"
 	mc.Status.Endpoint = "printed.default.svc:11211"
 	mc.Status.Conditions = []metav1.Condition{
 		{Type: cachev1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: "x", Message: "not this", LastTransitionTime: metav1.Now()},
@@ -107,11 +108,11 @@ func TestKubectlGetPrintsTheColumns(t *testing.T) {
 		head, row string
 	}{
 		{[]string{"memcached", "printed"},
-			"NAME SIZE READY STATUS AGE",
-			"printed 3 False 1 of 3 pods are ready, 2 up to date AGE"},
+			"NAME READY REASON AGE",
+			"printed 1/3 RollingOut AGE"},
 		{[]string{"mc", "printed", "--output=wide"},
-			"NAME SIZE READY STATUS AGE IMAGE ENDPOINT",
-			"printed 3 False 1 of 3 pods are ready, 2 up to date AGE memcached:1.6.45 printed.default.svc:11211"},
+			"NAME READY REASON AGE MESSAGE IMAGE ENDPOINT",
+			"printed 1/3 RollingOut AGE 1 of 3 pods are ready, 2 up to date memcached:1.6.45 printed.default.svc:11211"},
 	} {
 		output := kubectl(t, append([]string{"get", "--namespace=" + mc.Namespace}, test.args...)...)
 		lines := strings.Split(strings.TrimSpace(output), "\n")

@@ -295,6 +295,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: observedGeneration
       type:
         scalar: numeric
+    - name: podsReady
+      type:
+        scalar: string
     - name: readyReplicas
       type:
         scalar: numeric

@@ -7,13 +7,13 @@ package v1alpha1
 // AffinityApplyConfiguration represents a declarative configuration of the Affinity type for use
 // with apply.
 //
-// Affinity is core's, with bounds.
+// Affinity is the affinity of the pods, as in core/v1 but with limits.
 type AffinityApplyConfiguration struct {
-	// nodeAffinity says on which nodes the pods run.
+	// nodeAffinity selects nodes for the pods.
 	NodeAffinity *NodeAffinityApplyConfiguration `json:"nodeAffinity,omitempty"`
-	// podAffinity says near which pods the pods run.
+	// podAffinity schedules the pods near other pods.
 	PodAffinity *PodAffinityApplyConfiguration `json:"podAffinity,omitempty"`
-	// podAntiAffinity says away from which pods the pods run.
+	// podAntiAffinity schedules the pods away from other pods.
 	PodAntiAffinity *PodAntiAffinityApplyConfiguration `json:"podAntiAffinity,omitempty"`
 }
 

@@ -11,12 +11,13 @@ import (
 // AuthApplyConfiguration represents a declarative configuration of the Auth type for use
 // with apply.
 //
-// Auth makes clients give a user name and a password.
+// Auth requires clients to authenticate with a user name and a password.
 type AuthApplyConfiguration struct {
-	// secretName is a Secret with the users, one user:password a line, at most 8.
-	// Whoever names it needs the right to read it. The operator never does.
+	// secretName is the name of a Secret with at most 8 users, one user:password
+	// per line. The author of the Memcached needs permission to read it; the
+	// operator never reads it.
 	SecretName *apisv1alpha1.ObjectName `json:"secretName,omitempty"`
-	// key is the key of the Secret that holds them, of at most 253 characters.
+	// key is the key of the users in the Secret, of at most 253 characters.
 	// Defaults to auth.
 	Key *string `json:"key,omitempty"`
 }

@@ -11,11 +11,11 @@ import (
 // IPBlockApplyConfiguration represents a declarative configuration of the IPBlock type for use
 // with apply.
 //
-// IPBlock is a block of addresses less some others.
+// IPBlock is a range of IP addresses with exceptions.
 type IPBlockApplyConfiguration struct {
-	// cidr is the block, such as 10.0.0.0/8 or 2001:db8::/32.
+	// cidr is the range, such as 10.0.0.0/8 or 2001:db8::/32.
 	CIDR *apisv1alpha1.CIDR `json:"cidr,omitempty"`
-	// except are blocks within cidr that do not belong to it, at most 8.
+	// except are ranges within cidr that are excluded, at most 8.
 	Except []apisv1alpha1.CIDR `json:"except,omitempty"`
 }
 

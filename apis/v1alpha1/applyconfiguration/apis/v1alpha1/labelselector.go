@@ -11,12 +11,13 @@ import (
 // LabelSelectorApplyConfiguration represents a declarative configuration of the LabelSelector type for use
 // with apply.
 //
-// LabelSelector selects objects by their labels, as core's does; an empty one
-// selects all. It has at most 512 characters.
+// LabelSelector selects objects by their labels, as in meta/v1; an empty
+// selector selects all objects. It has at most 512 characters.
 type LabelSelectorApplyConfiguration struct {
 	// matchLabels are labels that an object must have, at most 8.
 	MatchLabels map[string]apisv1alpha1.LabelValue `json:"matchLabels,omitempty"`
-	// matchExpressions are conditions on labels, at most 4; all must hold.
+	// matchExpressions are requirements on labels, at most 4; an object must meet
+	// all of them.
 	MatchExpressions []LabelSelectorRequirementApplyConfiguration `json:"matchExpressions,omitempty"`
 }
 

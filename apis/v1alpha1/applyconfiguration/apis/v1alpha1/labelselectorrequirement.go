@@ -12,7 +12,7 @@ import (
 // LabelSelectorRequirementApplyConfiguration represents a declarative configuration of the LabelSelectorRequirement type for use
 // with apply.
 //
-// LabelSelectorRequirement is a condition on one label.
+// LabelSelectorRequirement is a requirement on one label.
 type LabelSelectorRequirementApplyConfiguration struct {
 	// key is the key of the label.
 	Key *apisv1alpha1.LabelKey `json:"key,omitempty"`

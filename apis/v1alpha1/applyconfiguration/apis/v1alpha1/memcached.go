@@ -17,8 +17,8 @@ import (
 // with apply.
 //
 // Memcached is a set of memcached pods behind one headless Service. The
-// operator renders its templates for it, applies what comes out, and reports
-// here.
+// operator renders its templates for each Memcached, applies the resulting
+// objects and reports in the status.
 type MemcachedApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`

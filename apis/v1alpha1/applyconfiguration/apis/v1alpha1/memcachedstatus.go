@@ -11,36 +11,38 @@ import (
 // MemcachedStatusApplyConfiguration represents a declarative configuration of the MemcachedStatus type for use
 // with apply.
 //
-// MemcachedStatus is what the operator last observed. It is written only when
-// it changes.
+// MemcachedStatus is the observed state of a Memcached.
 type MemcachedStatusApplyConfiguration struct {
-	// nodes are the names of the memcached pods, sorted; pods that are being
-	// deleted are left out.
+	// nodes are the sorted names of the memcached pods that are not being deleted.
 	Nodes []string `json:"nodes,omitempty"`
-	// replicas is how many memcached pods the Deployment has, of any revision;
-	// the scale subresource reports it.
+	// replicas is the number of memcached pods of all revisions; the scale
+	// subresource reports it.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// readyReplicas is how many memcached pods answer their readiness probe.
+	// readyReplicas is the number of ready memcached pods.
 	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
-	// selector is the label selector of the memcached pods, in the form that
-	// `kubectl get pods -l` takes; autoscalers read it through the scale
-	// subresource.
+	// podsReady is the number of ready pods and of desired pods, as "3/3", for
+	// `kubectl get`. During a rollout readyReplicas can exceed the desired
+	// number; podsReady does not.
+	PodsReady *string `json:"podsReady,omitempty"`
+	// selector is the label selector of the memcached pods, in the format of
+	// `kubectl get pods -l`; autoscalers read it through the scale subresource.
 	Selector *string `json:"selector,omitempty"`
-	// endpoint is where clients connect, as host:port. The host is a headless
-	// Service: it resolves to the address of every memcached pod.
+	// endpoint is the host:port for clients. The host is a headless Service, which
+	// resolves to the address of every memcached pod.
 	Endpoint *string `json:"endpoint,omitempty"`
-	// image is the memcached image that the Deployment is asked to run.
+	// image is the memcached image in the Deployment.
 	Image *string `json:"image,omitempty"`
-	// observedGeneration is the metadata.generation of the spec that this
-	// status speaks of. It says that the spec was seen, not that it was
-	// reached: Ready says that.
+	// observedGeneration is the metadata.generation that this status refers to. It
+	// says that the operator has seen this generation; the condition Ready says
+	// whether it is reached.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// conditions are the state in words. Ready is always present: True when
-	// every object is as the templates say and all pods are up to date and
-	// ready. Available is True while enough pods answer. Reconciling and
-	// Stalled are present only while they are true: Reconciling while the
-	// operator or the cluster is still at work, Stalled when somebody has to
-	// change something first; their messages say what.
+	// conditions are the conditions of the Memcached. Ready is always present:
+	// True when all objects match the templates and all pods are up to date and
+	// ready. Available is True while enough pods are ready to serve clients.
+	// Reconciling and Stalled are present only while they are True: Reconciling
+	// while the operator or the cluster is still making progress, Stalled when the
+	// operator cannot proceed without a change by a user; their messages give the
+	// cause.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 
@@ -73,6 +75,14 @@ func (b *MemcachedStatusApplyConfiguration) WithReplicas(value int32) *Memcached
 // If called multiple times, the ReadyReplicas field is set to the value of the last call.
 func (b *MemcachedStatusApplyConfiguration) WithReadyReplicas(value int32) *MemcachedStatusApplyConfiguration {
 	b.ReadyReplicas = &value
+	return b
+}
+
+// WithPodsReady sets the PodsReady field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PodsReady field is set to the value of the last call.
+func (b *MemcachedStatusApplyConfiguration) WithPodsReady(value string) *MemcachedStatusApplyConfiguration {
+	b.PodsReady = &value
 	return b
 }
 

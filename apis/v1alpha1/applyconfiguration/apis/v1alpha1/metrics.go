@@ -11,26 +11,25 @@ import (
 // MetricsApplyConfiguration represents a declarative configuration of the Metrics type for use
 // with apply.
 //
-// Metrics runs a Prometheus exporter beside memcached.
+// Metrics adds a Prometheus exporter to each pod.
 type MetricsApplyConfiguration struct {
-	// port is the exporter's port, 1024 to 65535. Defaults to 9150.
+	// port is the port of the exporter, 1024 to 65535. Defaults to 9150.
 	Port *int32 `json:"port,omitempty"`
-	// image is the exporter's image, by tag or by digest, of at most 512
-	// characters. Defaults to the image that the operator was started with
-	// (RELATED_IMAGE_MEMCACHED_EXPORTER), else to the one in its templates.
+	// image is the image of the exporter, by tag or by digest, of at most 512
+	// characters. Defaults to the image that the operator is configured with
+	// (RELATED_IMAGE_MEMCACHED_EXPORTER), or else to the image in its templates.
 	Image *apisv1alpha1.Image `json:"image,omitempty"`
-	// resources are what the exporter requests and is limited to. They replace the
-	// default as a whole, which is 10m CPU and 32Mi of memory requested, 64Mi at
-	// most.
+	// resources are the resource requests and limits of the exporter. They replace
+	// the default completely. Defaults to requests of 10m CPU and 32Mi memory and
+	// a memory limit of 64Mi.
 	Resources *ResourcesApplyConfiguration `json:"resources,omitempty"`
-	// serviceMonitor makes a ServiceMonitor, by which the Prometheus operator
-	// finds the exporters. Write {} for its defaults. Where the cluster knows no
-	// such kind, the rest goes on without. Defaults to none.
+	// serviceMonitor creates a ServiceMonitor, by which the Prometheus operator
+	// finds the exporters. Set {} for its defaults. If the cluster does not serve
+	// the kind, the ServiceMonitor is skipped. Defaults to none.
 	ServiceMonitor *ServiceMonitorApplyConfiguration `json:"serviceMonitor,omitempty"`
-	// rules makes a PrometheusRule with alerts: memcached down, memory full,
-	// evictions, connections near their limit, restarts. Write {} for its
-	// defaults. Where the cluster knows no such kind, the rest goes on without.
-	// Defaults to none.
+	// rules creates a PrometheusRule with alerts on unavailable pods, memory,
+	// evictions, connections and restarts. Set {} for its defaults. If the cluster
+	// does not serve the kind, the PrometheusRule is skipped. Defaults to none.
 	Rules *RulesApplyConfiguration `json:"rules,omitempty"`
 }
 

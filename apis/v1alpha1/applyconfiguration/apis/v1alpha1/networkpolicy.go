@@ -7,10 +7,10 @@ package v1alpha1
 // NetworkPolicyApplyConfiguration represents a declarative configuration of the NetworkPolicy type for use
 // with apply.
 //
-// NetworkPolicy lets only some peers reach the pods.
+// NetworkPolicy restricts ingress to the pods.
 type NetworkPolicyApplyConfiguration struct {
 	// from are the peers that may connect to memcached, 1 to 16: pods, namespaces
-	// or blocks of addresses.
+	// or IP blocks.
 	From []NetworkPolicyPeerApplyConfiguration `json:"from,omitempty"`
 	// metricsFrom are the peers that may connect to the metrics port, at most 4,
 	// such as the pods of Prometheus. Defaults to none.

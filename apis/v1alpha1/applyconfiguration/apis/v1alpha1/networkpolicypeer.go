@@ -7,15 +7,15 @@ package v1alpha1
 // NetworkPolicyPeerApplyConfiguration represents a declarative configuration of the NetworkPolicyPeer type for use
 // with apply.
 //
-// NetworkPolicyPeer is core's, with bounds: pods, namespaces, pods of
-// namespaces, or a block of addresses.
+// NetworkPolicyPeer is a peer of a NetworkPolicy, as in networking.k8s.io/v1
+// but with limits: pods, namespaces, pods in namespaces, or an IP block.
 type NetworkPolicyPeerApplyConfiguration struct {
-	// podSelector selects pods, of the Memcached's namespace or of those that
-	// namespaceSelector selects; {} selects all.
+	// podSelector selects pods in the namespace of the Memcached or, with
+	// namespaceSelector, in the selected namespaces; {} selects all.
 	PodSelector *LabelSelectorApplyConfiguration `json:"podSelector,omitempty"`
 	// namespaceSelector selects namespaces; {} selects all.
 	NamespaceSelector *LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
-	// ipBlock is a block of addresses.
+	// ipBlock is a range of IP addresses.
 	IPBlock *IPBlockApplyConfiguration `json:"ipBlock,omitempty"`
 }
 

@@ -7,9 +7,10 @@ package v1alpha1
 // NodeAffinityApplyConfiguration represents a declarative configuration of the NodeAffinity type for use
 // with apply.
 //
-// NodeAffinity says on which nodes the pods run.
+// NodeAffinity selects nodes for the pods.
 type NodeAffinityApplyConfiguration struct {
-	// requiredDuringSchedulingIgnoredDuringExecution is what a node must match.
+	// requiredDuringSchedulingIgnoredDuringExecution is a selector that a node
+	// must match.
 	RequiredDuringSchedulingIgnoredDuringExecution *NodeSelectorApplyConfiguration `json:"requiredDuringSchedulingIgnoredDuringExecution,omitempty"`
 	// preferredDuringSchedulingIgnoredDuringExecution are preferences, at most 4.
 	PreferredDuringSchedulingIgnoredDuringExecution []PreferredSchedulingTermApplyConfiguration `json:"preferredDuringSchedulingIgnoredDuringExecution,omitempty"`

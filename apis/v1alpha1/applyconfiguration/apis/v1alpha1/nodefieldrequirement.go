@@ -12,13 +12,13 @@ import (
 // NodeFieldRequirementApplyConfiguration represents a declarative configuration of the NodeFieldRequirement type for use
 // with apply.
 //
-// NodeFieldRequirement is a condition on one field of a node.
+// NodeFieldRequirement is a requirement on one field of a node.
 type NodeFieldRequirementApplyConfiguration struct {
-	// key is the field: metadata.name is the only one.
+	// key is the name of the field; only metadata.name is supported.
 	Key *string `json:"key,omitempty"`
 	// operator is In or NotIn.
 	Operator *v1.NodeSelectorOperator `json:"operator,omitempty"`
-	// values is one name of a node.
+	// values is the name of one node.
 	Values []apisv1alpha1.ObjectName `json:"values,omitempty"`
 }
 

@@ -12,14 +12,14 @@ import (
 // NodeSelectorRequirementApplyConfiguration represents a declarative configuration of the NodeSelectorRequirement type for use
 // with apply.
 //
-// NodeSelectorRequirement is a condition on one label of a node.
+// NodeSelectorRequirement is a requirement on one label of a node.
 type NodeSelectorRequirementApplyConfiguration struct {
 	// key is the key of the label.
 	Key *apisv1alpha1.LabelKey `json:"key,omitempty"`
 	// operator is In, NotIn, Exists, DoesNotExist, Gt or Lt.
 	Operator *v1.NodeSelectorOperator `json:"operator,omitempty"`
-	// values are the values for In and NotIn, at most 16, or the number for Gt and
-	// Lt.
+	// values are the values for In and NotIn, at most 16, or the one number for Gt
+	// and Lt.
 	Values []apisv1alpha1.LabelValue `json:"values,omitempty"`
 }
 

@@ -7,12 +7,12 @@ package v1alpha1
 // NodeSelectorTermApplyConfiguration represents a declarative configuration of the NodeSelectorTerm type for use
 // with apply.
 //
-// NodeSelectorTerm is a set of conditions on a node; all must hold. It has at
-// most 1024 characters. An empty one matches no node.
+// NodeSelectorTerm is a set of requirements, all of which a node must meet. It
+// has at most 1024 characters. An empty term matches no node.
 type NodeSelectorTermApplyConfiguration struct {
-	// matchExpressions are conditions on labels of the node, at most 8.
+	// matchExpressions are requirements on labels of the node, at most 8.
 	MatchExpressions []NodeSelectorRequirementApplyConfiguration `json:"matchExpressions,omitempty"`
-	// matchFields are conditions on fields of the node, at most 2.
+	// matchFields are requirements on fields of the node, at most 2.
 	MatchFields []NodeFieldRequirementApplyConfiguration `json:"matchFields,omitempty"`
 }
 

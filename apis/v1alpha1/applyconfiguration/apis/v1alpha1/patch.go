@@ -9,11 +9,11 @@ package v1alpha1
 //
 // Patch is one kustomize patch.
 type PatchApplyConfiguration struct {
-	// target says which objects are patched.
+	// target selects the objects to patch.
 	Target *PatchTargetApplyConfiguration `json:"target,omitempty"`
-	// patch is the patch as YAML or JSON: a strategic merge patch (a part of the
-	// object; apiVersion, kind and metadata.name may be left out) or a JSON patch
-	// (a list of operations, RFC 6902). At most 8192 characters.
+	// patch is the patch as YAML or JSON, at most 8192 characters: a strategic
+	// merge patch (a part of the object; apiVersion, kind and metadata.name may be
+	// omitted) or a JSON patch (a list of operations, RFC 6902).
 	Patch *string `json:"patch,omitempty"`
 }
 

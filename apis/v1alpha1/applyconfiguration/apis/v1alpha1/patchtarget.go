@@ -11,16 +11,16 @@ import (
 // PatchTargetApplyConfiguration represents a declarative configuration of the PatchTarget type for use
 // with apply.
 //
-// PatchTarget says which objects are patched: those of a kind, or one of them.
+// PatchTarget selects the objects to patch: all of a kind, or one of them.
 type PatchTargetApplyConfiguration struct {
 	// kind is the kind of the objects, such as Deployment: at most 63 characters.
 	Kind *string `json:"kind,omitempty"`
 	// group is the API group of the kind, such as apps; empty is the core group.
-	// It may be left out for the kinds of the operator's own templates:
-	// Deployment, NetworkPolicy, PodDisruptionBudget, PrometheusRule, Service,
-	// ServiceMonitor. At most 253 characters.
+	// It may be omitted for the kinds of the built-in templates: Deployment,
+	// NetworkPolicy, PodDisruptionBudget, PrometheusRule, Service, ServiceMonitor.
+	// At most 253 characters.
 	Group *string `json:"group,omitempty"`
-	// name is the name of one object, as it is in the cluster. Defaults to all of
+	// name is the name of one object in the cluster. Defaults to all objects of
 	// the kind.
 	Name *apisv1alpha1.ObjectName `json:"name,omitempty"`
 }

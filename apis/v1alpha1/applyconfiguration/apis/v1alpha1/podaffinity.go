@@ -7,10 +7,10 @@ package v1alpha1
 // PodAffinityApplyConfiguration represents a declarative configuration of the PodAffinity type for use
 // with apply.
 //
-// PodAffinity says near which pods the pods run.
+// PodAffinity schedules the pods near other pods.
 type PodAffinityApplyConfiguration struct {
-	// requiredDuringSchedulingIgnoredDuringExecution are terms that must all hold,
-	// at most 4.
+	// requiredDuringSchedulingIgnoredDuringExecution are terms that must all be
+	// met, at most 4.
 	RequiredDuringSchedulingIgnoredDuringExecution []PodAffinityTermApplyConfiguration `json:"requiredDuringSchedulingIgnoredDuringExecution,omitempty"`
 	// preferredDuringSchedulingIgnoredDuringExecution are preferences, at most 4.
 	PreferredDuringSchedulingIgnoredDuringExecution []WeightedPodAffinityTermApplyConfiguration `json:"preferredDuringSchedulingIgnoredDuringExecution,omitempty"`

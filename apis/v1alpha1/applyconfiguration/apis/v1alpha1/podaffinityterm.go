@@ -11,25 +11,25 @@ import (
 // PodAffinityTermApplyConfiguration represents a declarative configuration of the PodAffinityTerm type for use
 // with apply.
 //
-// PodAffinityTerm selects pods and the topology in which they count. Its
+// PodAffinityTerm selects pods and the topology in which they are counted. Its
 // topologyKey, namespaces, matchLabelKeys and mismatchLabelKeys have at most
-// 512 characters.
+// 512 characters together.
 type PodAffinityTermApplyConfiguration struct {
-	// labelSelector selects the pods; without it none are selected.
+	// labelSelector selects the pods; if it is not set, none are selected.
 	LabelSelector *LabelSelectorApplyConfiguration `json:"labelSelector,omitempty"`
-	// namespaces are the namespaces of the pods, at most 8. Without namespaces and
-	// namespaceSelector, it is the namespace of the Memcached.
+	// namespaces are the namespaces of the pods, at most 8. If neither namespaces
+	// nor namespaceSelector is set, it is the namespace of the Memcached.
 	Namespaces []apisv1alpha1.NamespaceName `json:"namespaces,omitempty"`
-	// topologyKey is the label of the nodes whose value is the topology, such as
+	// topologyKey is the node label that defines the topology, such as
 	// kubernetes.io/hostname.
 	TopologyKey *apisv1alpha1.LabelKey `json:"topologyKey,omitempty"`
 	// namespaceSelector selects the namespaces of the pods; {} selects all.
 	NamespaceSelector *LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
-	// matchLabelKeys are labels that must have the same value as on the pod that
-	// is scheduled, at most 4.
+	// matchLabelKeys are keys of labels whose values must be equal to those of the
+	// pod to be scheduled, at most 4.
 	MatchLabelKeys []apisv1alpha1.LabelKey `json:"matchLabelKeys,omitempty"`
-	// mismatchLabelKeys are labels that must have another value than on the pod
-	// that is scheduled, at most 4.
+	// mismatchLabelKeys are keys of labels whose values must differ from those of
+	// the pod to be scheduled, at most 4.
 	MismatchLabelKeys []apisv1alpha1.LabelKey `json:"mismatchLabelKeys,omitempty"`
 }
 

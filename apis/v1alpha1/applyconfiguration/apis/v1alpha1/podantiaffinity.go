@@ -7,10 +7,10 @@ package v1alpha1
 // PodAntiAffinityApplyConfiguration represents a declarative configuration of the PodAntiAffinity type for use
 // with apply.
 //
-// PodAntiAffinity says away from which pods the pods run.
+// PodAntiAffinity schedules the pods away from other pods.
 type PodAntiAffinityApplyConfiguration struct {
-	// requiredDuringSchedulingIgnoredDuringExecution are terms that must all hold,
-	// at most 4.
+	// requiredDuringSchedulingIgnoredDuringExecution are terms that must all be
+	// met, at most 4.
 	RequiredDuringSchedulingIgnoredDuringExecution []PodAffinityTermApplyConfiguration `json:"requiredDuringSchedulingIgnoredDuringExecution,omitempty"`
 	// preferredDuringSchedulingIgnoredDuringExecution are preferences, at most 4.
 	PreferredDuringSchedulingIgnoredDuringExecution []WeightedPodAffinityTermApplyConfiguration `json:"preferredDuringSchedulingIgnoredDuringExecution,omitempty"`

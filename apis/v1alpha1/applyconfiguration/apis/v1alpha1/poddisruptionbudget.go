@@ -11,13 +11,13 @@ import (
 // PodDisruptionBudgetApplyConfiguration represents a declarative configuration of the PodDisruptionBudget type for use
 // with apply.
 //
-// PodDisruptionBudget says how many pods a drain may take at a time.
+// PodDisruptionBudget limits how many pods may be evicted at a time.
 type PodDisruptionBudgetApplyConfiguration struct {
-	// maxUnavailable is how many pods may be missing at a time because of drains,
-	// as a number, 0 to 1000, or a percentage of size, 0% to 100%. Defaults to 1.
+	// maxUnavailable is the maximum number of pods that evictions may make
+	// unavailable: 0 to 1000, or 0% to 100% of size. Defaults to 1.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// omit true creates no PodDisruptionBudget: a drain may take all pods at once.
-	// Defaults to false.
+	// omit disables the PodDisruptionBudget, so that a drain may evict all pods at
+	// once. Defaults to false.
 	Omit *bool `json:"omit,omitempty"`
 }
 

@@ -11,14 +11,14 @@ import (
 // PodMetadataApplyConfiguration represents a declarative configuration of the PodMetadata type for use
 // with apply.
 //
-// PodMetadata is the part of the pods' metadata that a user may add to.
+// PodMetadata holds additional labels and annotations of the pods.
 type PodMetadataApplyConfiguration struct {
-	// labels are added to the pods, at most 16 and 2048 characters. The operator's
-	// own labels (app, memcached_cr, pod-template-hash and app.kubernetes.io/…)
-	// are reserved, since selectors rely on them.
+	// labels are additional labels of the pods, at most 16 with 2048 characters
+	// together. The labels of the operator (app, memcached_cr, pod-template-hash
+	// and app.kubernetes.io/…) are reserved, because selectors use them.
 	Labels *apisv1alpha1.Labels `json:"labels,omitempty"`
-	// annotations are added to the pods, at most 16 and 8192 characters, of which
-	// each value may have 4096.
+	// annotations are additional annotations of the pods, at most 16 with 8192
+	// characters together and 4096 characters in each value.
 	Annotations *apisv1alpha1.Annotations `json:"annotations,omitempty"`
 }
 

@@ -9,9 +9,9 @@ package v1alpha1
 //
 // PreferredSchedulingTerm is a preference for nodes.
 type PreferredSchedulingTermApplyConfiguration struct {
-	// weight is how much the preference counts: 1 to 100.
+	// weight is the weight of the preference: 1 to 100.
 	Weight *int32 `json:"weight,omitempty"`
-	// preference is what a node should match.
+	// preference is the term that a node should match.
 	Preference *NodeSelectorTermApplyConfiguration `json:"preference,omitempty"`
 }
 

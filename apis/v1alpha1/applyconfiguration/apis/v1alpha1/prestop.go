@@ -7,10 +7,10 @@ package v1alpha1
 // PreStopApplyConfiguration represents a declarative configuration of the PreStop type for use
 // with apply.
 //
-// PreStop is what happens before a pod is told to stop.
+// PreStop delays the termination of a pod.
 type PreStopApplyConfiguration struct {
-	// sleepSeconds is how long a pod that is going still answers, so that clients
-	// can notice that it leaves: 1 to 3599, less than
+	// sleepSeconds is the time in seconds for which a terminating pod still serves
+	// clients, so that they can notice its removal: 1 to 3599, less than
 	// terminationGracePeriodSeconds.
 	SleepSeconds *int32 `json:"sleepSeconds,omitempty"`
 }

@@ -11,16 +11,16 @@ import (
 // ResourceAmountsApplyConfiguration represents a declarative configuration of the ResourceAmounts type for use
 // with apply.
 //
-// ResourceAmounts are amounts of the resources that a Memcached can ask for.
+// ResourceAmounts are quantities of the supported resources.
 type ResourceAmountsApplyConfiguration struct {
-	// cpu is a number of CPUs, 0 to 1000000, such as 0.5 or 500m; at most 24
+	// cpu is the number of CPUs, 0 to 1000000, such as 0.5 or 500m; at most 24
 	// characters.
 	CPU *resource.Quantity `json:"cpu,omitempty"`
-	// memory is a number of bytes, or one with a unit, such as 256Mi; at most 24
-	// characters.
+	// memory is the number of bytes, optionally with a unit, such as 256Mi; at
+	// most 24 characters.
 	Memory *resource.Quantity `json:"memory,omitempty"`
-	// ephemeral-storage is a number of bytes on the node's disk, or one with a
-	// unit, such as 1Gi; at most 24 characters.
+	// ephemeral-storage is the number of bytes on the disk of the node, optionally
+	// with a unit, such as 1Gi; at most 24 characters.
 	EphemeralStorage *resource.Quantity `json:"ephemeral-storage,omitempty"`
 }
 

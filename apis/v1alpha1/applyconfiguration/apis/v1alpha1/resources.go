@@ -7,12 +7,12 @@ package v1alpha1
 // ResourcesApplyConfiguration represents a declarative configuration of the Resources type for use
 // with apply.
 //
-// Resources are what a container requests and is limited to, such as cpu: 500m
-// and memory: 256Mi.
+// Resources are the resource requests and limits of a container, such as cpu:
+// 500m and memory: 256Mi.
 type ResourcesApplyConfiguration struct {
-	// requests are what the scheduler sets aside.
+	// requests are the resources that the scheduler reserves.
 	Requests *ResourceAmountsApplyConfiguration `json:"requests,omitempty"`
-	// limits are what the container may use at most.
+	// limits are the maximum resources of the container.
 	Limits *ResourceAmountsApplyConfiguration `json:"limits,omitempty"`
 }
 

@@ -11,16 +11,15 @@ import (
 // RolloutApplyConfiguration represents a declarative configuration of the Rollout type for use
 // with apply.
 //
-// Rollout is how many pods a roll-out replaces at a time.
+// Rollout limits how many pods a rollout replaces at a time.
 type RolloutApplyConfiguration struct {
-	// maxUnavailable is how many pods may be missing during a roll-out, as a
-	// number, 0 to 1000, or a percentage of size, 0% to 100%, rounded down. Set it
-	// to 1, and maxSurge to 0, where no node has room for a further pod, or a
-	// required anti-affinity forbids one. Defaults to 0.
+	// maxUnavailable is the maximum number of unavailable pods during a rollout: 0
+	// to 1000, or 0% to 100% of size, rounded down. Set it to 1, and maxSurge to
+	// 0, where no node has room for an additional pod or a required anti-affinity
+	// forbids it. Defaults to 0.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// maxSurge is how many pods there may be beyond size during a roll-out, as a
-	// number, 0 to 1000, or a percentage of size, 0% to 100%, rounded up. Defaults
-	// to 1.
+	// maxSurge is the maximum number of pods above size during a rollout: 0 to
+	// 1000, or 0% to 100% of size, rounded up. Defaults to 1.
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 }
 

@@ -11,17 +11,18 @@ import (
 // RulesApplyConfiguration represents a declarative configuration of the Rules type for use
 // with apply.
 //
-// Rules are the alerts of a Memcached.
+// Rules configures the alerts of a Memcached.
 type RulesApplyConfiguration struct {
-	// memoryPercent is how full, in percent, a cache is when the alert on memory
-	// fires: 1 to 100. Defaults to 90.
+	// memoryPercent is the memory usage, in percent of memory, above which the
+	// memory alert fires: 1 to 100. Defaults to 90.
 	MemoryPercent *int32 `json:"memoryPercent,omitempty"`
-	// connectionsPercent is how many of maxConnections, in percent, are in use
-	// when the alert on connections fires: 1 to 100. Defaults to 80.
+	// connectionsPercent is the number of connections, in percent of
+	// maxConnections, above which the connections alert fires: 1 to 100. Defaults
+	// to 80.
 	ConnectionsPercent *int32 `json:"connectionsPercent,omitempty"`
-	// labels are added to the PrometheusRule, at most 16 and 2048
-	// characters: those by which a Prometheus selects it. The operator's own are
-	// reserved.
+	// labels are additional labels of the PrometheusRule, at most 16 with 2048
+	// characters together, for the selector of a Prometheus. The labels of the
+	// operator are reserved.
 	Labels *apisv1alpha1.Labels `json:"labels,omitempty"`
 }
 

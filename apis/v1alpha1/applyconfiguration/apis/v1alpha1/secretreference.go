@@ -11,7 +11,7 @@ import (
 // SecretReferenceApplyConfiguration represents a declarative configuration of the SecretReference type for use
 // with apply.
 //
-// SecretReference names a Secret in the namespace of the Memcached.
+// SecretReference refers to a Secret in the namespace of the Memcached.
 type SecretReferenceApplyConfiguration struct {
 	// name is the name of the Secret.
 	Name *apisv1alpha1.ObjectName `json:"name,omitempty"`

@@ -11,18 +11,19 @@ import (
 // ServiceApplyConfiguration represents a declarative configuration of the Service type for use
 // with apply.
 //
-// Service adds to the Service in front of the pods.
+// Service holds additional metadata of the headless Service, and enables a
+// second Service.
 type ServiceApplyConfiguration struct {
-	// labels are added to the Service, at most 16 and 2048 characters. The
-	// operator's own are reserved.
+	// labels are additional labels of the Service, at most 16 with 2048 characters
+	// together. The labels of the operator are reserved.
 	Labels *apisv1alpha1.Labels `json:"labels,omitempty"`
-	// annotations are added to the Service, at most 16 and 8192 characters, of
-	// which each value may have 4096.
+	// annotations are additional annotations of the Service, at most 16 with 8192
+	// characters together and 4096 characters in each value.
 	Annotations *apisv1alpha1.Annotations `json:"annotations,omitempty"`
-	// clusterIPService true adds a second Service, <name>-clusterip, with an
-	// address of its own that spreads connections over the ready pods, for clients
-	// that take one address only: each connection sees the cache of one pod. The
-	// headless Service stays as it is. Defaults to false.
+	// clusterIPService adds a second Service, <name>-clusterip, with a cluster IP
+	// that balances connections over the ready pods. It is for clients that accept
+	// a single address: each connection reaches the cache of one pod. The headless
+	// Service does not change. Defaults to false.
 	ClusterIPService *bool `json:"clusterIPService,omitempty"`
 }
 

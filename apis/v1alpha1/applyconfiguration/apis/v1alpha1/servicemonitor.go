@@ -11,14 +11,15 @@ import (
 // ServiceMonitorApplyConfiguration represents a declarative configuration of the ServiceMonitor type for use
 // with apply.
 //
-// ServiceMonitor tells the Prometheus operator about the exporters.
+// ServiceMonitor configures the scraping of the exporters by the Prometheus
+// operator.
 type ServiceMonitorApplyConfiguration struct {
-	// intervalSeconds is how often Prometheus scrapes the exporters: 1 to 86400.
-	// Defaults to 30.
+	// intervalSeconds is the scrape interval in seconds: 1 to 86400. Defaults to
+	// 30.
 	IntervalSeconds *int32 `json:"intervalSeconds,omitempty"`
-	// labels are added to the ServiceMonitor, at most 16 and 2048
-	// characters: those by which a Prometheus selects it, such as
-	// release: prometheus. The operator's own are reserved.
+	// labels are additional labels of the ServiceMonitor, at most 16 with 2048
+	// characters together, for the selector of a Prometheus, such as release:
+	// prometheus. The labels of the operator are reserved.
 	Labels *apisv1alpha1.Labels `json:"labels,omitempty"`
 }
 

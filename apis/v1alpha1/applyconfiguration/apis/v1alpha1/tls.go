@@ -11,17 +11,19 @@ import (
 // TLSApplyConfiguration represents a declarative configuration of the TLS type for use
 // with apply.
 //
-// TLS makes memcached speak TLS.
+// TLS enables TLS on the port of memcached.
 type TLSApplyConfiguration struct {
-	// secretName is a Secret with tls.crt and tls.key (as cert-manager and
-	// `kubectl create secret tls` make it) and, for clientAuth, ca.crt. Whoever
-	// names it needs the right to read it. The operator never does.
+	// secretName is the name of a Secret with tls.crt and tls.key, as created by
+	// cert-manager or `kubectl create secret tls`, and with ca.crt for clientAuth.
+	// The author of the Memcached needs permission to read it; the operator never
+	// reads it.
 	SecretName *apisv1alpha1.ObjectName `json:"secretName,omitempty"`
-	// clientAuth says whether clients show a certificate: None, Request (one that
-	// is shown must be signed by ca.crt) or Require. Defaults to None.
+	// clientAuth is the verification of client certificates: None, Request (a
+	// certificate is optional and must be signed by ca.crt) or Require. Defaults
+	// to None.
 	ClientAuth *apisv1alpha1.ClientAuth `json:"clientAuth,omitempty"`
-	// plaintextPort is a second port, without TLS, for clients that are still to
-	// be moved: 1024 to 65535. Defaults to none.
+	// plaintextPort is an additional port without TLS, for the time of a
+	// migration: 1024 to 65535. Defaults to none.
 	PlaintextPort *int32 `json:"plaintextPort,omitempty"`
 }
 

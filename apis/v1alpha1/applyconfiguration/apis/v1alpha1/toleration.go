@@ -12,18 +12,20 @@ import (
 // TolerationApplyConfiguration represents a declarative configuration of the Toleration type for use
 // with apply.
 //
-// Toleration is core's, with bounds.
+// Toleration is a toleration, as in core/v1 but with limits.
 type TolerationApplyConfiguration struct {
-	// key is the key of the taint. Defaults to all keys, with operator Exists.
+	// key is the key of the taint. Defaults to all keys, which needs operator
+	// Exists.
 	Key *apisv1alpha1.LabelKey `json:"key,omitempty"`
 	// operator is Exists or Equal. Defaults to Equal.
 	Operator *v1.TolerationOperator `json:"operator,omitempty"`
-	// value is the value of the taint, for Equal.
+	// value is the value of the taint, for operator Equal.
 	Value *apisv1alpha1.LabelValue `json:"value,omitempty"`
-	// effect is NoSchedule, PreferNoSchedule or NoExecute. Defaults to all.
+	// effect is NoSchedule, PreferNoSchedule or NoExecute. Defaults to all
+	// effects.
 	Effect *v1.TaintEffect `json:"effect,omitempty"`
-	// tolerationSeconds is how long a taint NoExecute is tolerated: 0 to 31536000.
-	// Defaults to forever.
+	// tolerationSeconds is the time in seconds for which a taint with effect
+	// NoExecute is tolerated: 0 to 31536000. Defaults to no limit.
 	TolerationSeconds *int64 `json:"tolerationSeconds,omitempty"`
 }
 

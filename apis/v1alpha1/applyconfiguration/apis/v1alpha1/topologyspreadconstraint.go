@@ -12,28 +12,29 @@ import (
 // TopologySpreadConstraintApplyConfiguration represents a declarative configuration of the TopologySpreadConstraint type for use
 // with apply.
 //
-// TopologySpreadConstraint is core's, with bounds.
+// TopologySpreadConstraint is a topology spread constraint, as in core/v1 but
+// with limits.
 type TopologySpreadConstraintApplyConfiguration struct {
-	// maxSkew is by how many pods topologies may differ: 1 to 1000.
+	// maxSkew is the maximum difference of the number of pods between topologies:
+	// 1 to 1000.
 	MaxSkew *int32 `json:"maxSkew,omitempty"`
-	// topologyKey is the label of the nodes whose value is the topology, such as
+	// topologyKey is the node label that defines the topology, such as
 	// kubernetes.io/hostname.
 	TopologyKey *apisv1alpha1.LabelKey `json:"topologyKey,omitempty"`
 	// whenUnsatisfiable is DoNotSchedule or ScheduleAnyway.
 	WhenUnsatisfiable *v1.UnsatisfiableConstraintAction `json:"whenUnsatisfiable,omitempty"`
-	// labelSelector selects the pods that are counted; without it none are
-	// counted.
+	// labelSelector selects the pods to count; if it is not set, none are counted.
 	LabelSelector *LabelSelectorApplyConfiguration `json:"labelSelector,omitempty"`
-	// minDomains is how many topologies there must be at least: 1 to 1000.
+	// minDomains is the minimum number of topologies: 1 to 1000.
 	MinDomains *int32 `json:"minDomains,omitempty"`
-	// nodeAffinityPolicy is Honor or Ignore: whether nodes that nodeSelector and
-	// affinity exclude are left out of the count. Defaults to Honor.
+	// nodeAffinityPolicy is Honor or Ignore: with Honor, nodes that nodeSelector
+	// and affinity exclude are not counted. Defaults to Honor.
 	NodeAffinityPolicy *v1.NodeInclusionPolicy `json:"nodeAffinityPolicy,omitempty"`
-	// nodeTaintsPolicy is Honor or Ignore: whether nodes with taints that are not
-	// tolerated are left out of the count. Defaults to Ignore.
+	// nodeTaintsPolicy is Honor or Ignore: with Honor, nodes with taints that are
+	// not tolerated are not counted. Defaults to Ignore.
 	NodeTaintsPolicy *v1.NodeInclusionPolicy `json:"nodeTaintsPolicy,omitempty"`
-	// matchLabelKeys are labels that must have the same value as on the pod that
-	// is scheduled, at most 4.
+	// matchLabelKeys are keys of labels whose values must be equal to those of the
+	// pod to be scheduled, at most 4.
 	MatchLabelKeys []apisv1alpha1.LabelKey `json:"matchLabelKeys,omitempty"`
 }
 

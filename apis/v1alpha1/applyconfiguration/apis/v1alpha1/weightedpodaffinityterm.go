@@ -7,11 +7,11 @@ package v1alpha1
 // WeightedPodAffinityTermApplyConfiguration represents a declarative configuration of the WeightedPodAffinityTerm type for use
 // with apply.
 //
-// WeightedPodAffinityTerm is a preference for or against pods.
+// WeightedPodAffinityTerm is a weighted preference.
 type WeightedPodAffinityTermApplyConfiguration struct {
-	// weight is how much the preference counts: 1 to 100.
+	// weight is the weight of the preference: 1 to 100.
 	Weight *int32 `json:"weight,omitempty"`
-	// podAffinityTerm is the preference.
+	// podAffinityTerm is the preferred term.
 	PodAffinityTerm *PodAffinityTermApplyConfiguration `json:"podAffinityTerm,omitempty"`
 }
 
