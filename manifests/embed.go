@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifests is the desired state of a Memcached, as YAML: kustomize
-// templates that are embedded into the operator. README.md beside this file says
-// how to edit them; nothing in Go needs to change when they do.
+// Package manifests embeds the kustomize templates of a Memcached's objects. README.md in
+// this directory describes how to edit them, which requires no change of Go code.
 package manifests
 
 import "embed"

@@ -13,8 +13,8 @@ import (
 	"github.com/example/memcached-operator/config/crd"
 )
 
-// bounds are the limits that the CRD sets on a field and on those within it. Patterns
-// and rules are left to admission: they do not bound what rendering costs.
+// bounds holds the limits of the CRD on a field and on the fields below it. Patterns and
+// rules are left to admission: they do not limit the cost of rendering.
 type bounds struct {
 	MaxLength     *int               `json:"maxLength"`
 	MaxItems      *int               `json:"maxItems"`
@@ -26,8 +26,8 @@ type bounds struct {
 	Values        *bounds            `json:"additionalProperties"`
 }
 
-// specBounds are the bounds of a Memcached's spec, out of the CRD that this binary was
-// built with. Reading it takes some 6 ms, once.
+// specBounds returns the bounds of a Memcached's spec, from the CRD that is embedded in the
+// binary. It is parsed once, in about 6 ms.
 var specBounds = sync.OnceValue(loadSpecBounds)
 
 func loadSpecBounds() *bounds {
@@ -52,7 +52,7 @@ func loadSpecBounds() *bounds {
 	panic("the embedded CRD of Memcacheds has no spec")
 }
 
-// check returns what is wrong with the first field of value that exceeds its bounds.
+// check returns an error for the first field of value that exceeds its bounds.
 func (b *bounds) check(value any) *fieldError {
 	switch v := value.(type) {
 	case map[string]any:
@@ -60,7 +60,7 @@ func (b *bounds) check(value any) *fieldError {
 	case []any:
 		return b.checkList(v)
 	case string:
-		// Few bytes are few characters: no need to count them.
+		// A string has at most as many characters as bytes: count them only if necessary.
 		if exceeds(b.MaxLength, len(v)) && exceeds(b.MaxLength, utf8.RuneCountInString(v)) {
 			return fieldErrorf(" has %d characters, which is more than the maximum of %d; shorten it", utf8.RuneCountInString(v), *b.MaxLength)
 		}
@@ -76,7 +76,7 @@ func (b *bounds) checkMap(fields map[string]any) *fieldError {
 	if exceeds(b.MaxProperties, len(fields)) {
 		return fieldErrorf(" has %d entries, which is more than the maximum of %d; remove some", len(fields), *b.MaxProperties)
 	}
-	// Of several fields the first by name is named, the same each time.
+	// The error names the first field in the order of names, so that it is deterministic.
 	var first *fieldError
 	name := ""
 	for key, value := range fields {

@@ -3,98 +3,73 @@
 package render
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/kustomize/api/konfig"
-	"sigs.k8s.io/kustomize/api/resource"
-	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/manifests"
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
-// check validates the templates with the example that they hold, and returns the kinds
-// that come out.
-func (r *Renderer) check() ([]schema.GroupVersionKind, error) {
-	if !r.tree.hasDir(baseDir) {
-		return nil, fmt.Errorf("%s: there is no such directory", baseDir)
+// readExample returns the input that tree contains as the example of every field.
+func readExample(tree Tree) (template.Input, error) {
+	if len(tree[template.MemcachedFile]) == 0 {
+		return template.Input{}, fmt.Errorf("%s: no such file, or it is empty", template.MemcachedFile)
 	}
-	var err error
-	if r.example, err = r.tree.example(); err != nil {
-		return nil, err
+	mc := &cachev1alpha1.Memcached{}
+	if err := template.DecodeStrict(tree[template.MemcachedFile], mc); err != nil {
+		return template.Input{}, fmt.Errorf("%s: %w", template.MemcachedFile, err)
 	}
-	if r.parsed, err = parse(r.tree); err != nil {
-		return nil, err
+	if mc.Name == "" {
+		return template.Input{}, fmt.Errorf("%s: metadata.name of the example Memcached is missing", template.MemcachedFile)
 	}
-	if err := r.tree.checkFiles(r.kustomizations, r.checker); err != nil {
-		return nil, err
+	var values struct {
+		APIVersion string         `json:"apiVersion"`
+		Kind       string         `json:"kind"`
+		Metadata   map[string]any `json:"metadata"`
+		Values     `json:",inline"`
 	}
-	if r.kustomizations[baseDir] == nil {
-		return nil, fmt.Errorf("%s/%s: there is no such file", baseDir, kustomizationFile)
+	if err := template.DecodeStrict(tree[template.ValuesFile], &values); err != nil {
+		return template.Input{}, fmt.Errorf("%s: %w", template.ValuesFile, err)
 	}
-	if r.files, r.sources, err = r.tree.files(r.kustomizations); err != nil {
-		return nil, err
-	}
-	if !slices.ContainsFunc(slices.Collect(maps.Values(r.files)), isObjectOfBase) {
-		return nil, fmt.Errorf("%s/%s: no object comes out of it; list the files under resources", baseDir, kustomizationFile)
-	}
-	all := r.tree.components()
-	for _, name := range all {
-		if !slices.Contains(r.example.active(all), name) {
-			return nil, fmt.Errorf("%s/%s: nothing turns this component on: neither spec.%s in %s nor %s in %s is set",
-				componentsDir, name, name, memcachedFile, name, valuesFile)
-		}
-	}
-	if err := cmp.Or(r.checkReplacements(), r.tree.checkTargets(r.kustomizations)); err != nil {
-		return nil, err
-	}
-	kinds, err := r.validateSets(all)
-	if err != nil {
-		return nil, err
-	}
-	return slices.SortedFunc(maps.Keys(kinds), func(a, b schema.GroupVersionKind) int {
-		return strings.Compare(a.String(), b.String())
-	}), nil
+	return newInput(mc, values.Values)
 }
 
-func isObjectOfBase(file string) bool {
-	return strings.HasPrefix(file, baseDir+"/") && file != memcachedFile && file != valuesFile
-}
-
-// validateSets validates the components of an empty Memcached, these with each of the
-// components called all that is not as it was shipped, and all of them. It returns the
-// kinds that come out of them together, and notes which of them are optional.
-func (r *Renderer) validateSets(all []string) (map[schema.GroupVersionKind]bool, error) {
-	sets, err := r.setsToValidate(all)
+// check validates the components of an empty Memcached, these with each component that
+// differs from the shipped one, and all components. It sets the kinds of the objects that
+// they build, and which of them are optional.
+func (r *Renderer) check() error {
+	sets, err := r.setsToValidate()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	kinds := map[schema.GroupVersionKind]bool{}
 	r.optional = map[schema.GroupVersionKind]bool{}
 	for i, components := range sets {
-		objects, err := r.validate(components, i == 0)
+		p, err := r.validate(components, i == 0)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, kind := range objects {
+		for _, id := range p.Names().Objects {
+			kind := id.GroupVersionKind()
 			if !kinds[kind] {
 				r.optional[kind] = i > 0 && !clientgoscheme.Scheme.Recognizes(kind)
 			}
 			kinds[kind] = true
 		}
 	}
-	return kinds, nil
+	r.kinds = slices.SortedFunc(maps.Keys(kinds), func(a, b schema.GroupVersionKind) int {
+		return strings.Compare(a.String(), b.String())
+	})
+	return nil
 }
 
-func (r *Renderer) setsToValidate(all []string) ([][]string, error) {
+func (r *Renderer) setsToValidate() ([][]string, error) {
 	shipped, err := LoadTree(manifests.FS)
 	if err != nil {
 		return nil, err
@@ -103,11 +78,12 @@ func (r *Renderer) setsToValidate(all []string) ([][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	least := empty.active(all)
+	all := r.templates.Components()
+	least := empty.Active(all)
 	sets := [][]string{least}
 	for _, name := range all {
-		// Tests have validated those that are shipped; a start has not got the time.
-		if !r.tree.sameIn(componentsDir+"/"+name, shipped) {
+		// Tests validate the shipped components; doing so at each start would take too long.
+		if !r.templates.IsComponentOf(shipped, name) {
 			set := slices.Concat(least, withParents(name, all))
 			slices.Sort(set)
 			sets = append(sets, slices.Compact(set))
@@ -116,73 +92,8 @@ func (r *Renderer) setsToValidate(all []string) ([][]string, error) {
 	return append(sets, all), nil
 }
 
-// example returns the Memcached and the Values that the tree holds to be built with.
-func (t Tree) example() (input, error) {
-	mc := &cachev1alpha1.Memcached{}
-	if err := decodeStrict(t[memcachedFile], mc); err != nil {
-		return input{}, fmt.Errorf("%s: %w", memcachedFile, err)
-	}
-	if mc.Name == "" {
-		return input{}, fmt.Errorf("%s: the example Memcached is missing or has no metadata.name", memcachedFile)
-	}
-	var values struct {
-		APIVersion string         `json:"apiVersion"`
-		Kind       string         `json:"kind"`
-		Metadata   map[string]any `json:"metadata"`
-		Values     `json:",inline"`
-	}
-	if err := decodeStrict(t[valuesFile], &values); err != nil {
-		return input{}, fmt.Errorf("%s: %w", valuesFile, err)
-	}
-	return newInput(mc, values.Values)
-}
-
-// validate builds the example with components, checks what comes out and returns the
-// kinds of it. Where something is wrong, a second build lets kustomize say which file it
-// comes from. verify also verifies the placeholders, as the first render of every set
-// does.
-func (r *Renderer) validate(components []string, verify bool) ([]schema.GroupVersionKind, error) {
-	example := r.example.without(r.off(components))
-	p, err := compile(r.parsed, components, example)
-	if err == nil && verify {
-		err = p.verify(example)
-	}
-	if err != nil {
-		return nil, describe(components, err)
-	}
-	if err := cmp.Or(r.validateObjects(p, example), r.validateNames(p, example)); err != nil {
-		return nil, describe(components, err)
-	}
-	r.parts.add(p.placeholders)
-	var kinds []schema.GroupVersionKind
-	for _, object := range p.naming.objects {
-		kinds = append(kinds, schema.FromAPIVersionAndKind(object.apiVersion, object.kind))
-	}
-	return kinds, nil
-}
-
-func (r *Renderer) validateObjects(p *prebuilt, example input) error {
-	objects, _, err := p.objects(example)
-	if err != nil {
-		return err
-	}
-	for _, object := range objects {
-		u := &unstructured.Unstructured{Object: object}
-		if err := r.checker.checkTemplate(u); err != nil {
-			err = fmt.Errorf("%s %s, filled in from %s: %w", u.GetKind(), u.GetName(), memcachedFile, err)
-			return cmp.Or(r.checkOrigins(p, example), err)
-		}
-	}
-	return nil
-}
-
-// off returns the components that are not among components.
-func (r *Renderer) off(components []string) []string {
-	return slices.DeleteFunc(r.tree.components(), func(name string) bool { return slices.Contains(components, name) })
-}
-
-// withParents is the component called name and those among all whose names its own
-// begins with: a field is present only together with those around it.
+// withParents returns the component called name and those of all that contain its field:
+// a field is present only together with these.
 func withParents(name string, all []string) []string {
 	var set []string
 	for _, other := range all {
@@ -193,61 +104,15 @@ func withParents(name string, all []string) []string {
 	return set
 }
 
-func describe(components []string, err error) error {
-	if len(components) == 0 {
-		return err
+// validate validates the objects of components, and their names. verify also verifies
+// the placeholders.
+func (r *Renderer) validate(components []string, verify bool) (*template.Prebuilt, error) {
+	p, err := r.templates.Validate(components, verify)
+	if err == nil {
+		err = checkNames(r.templates, p, r.templates.Example(components))
 	}
-	return fmt.Errorf("with component %s: %w", strings.Join(components, ", "), err)
-}
-
-// checkOrigins checks the objects of a full build, with kustomize saying which file each
-// came from.
-func (r *Renderer) checkOrigins(p *prebuilt, example input) error {
-	tree := maps.Clone(p.tree)
-	if err := example.place(tree); err != nil {
-		return err
+	if err != nil && len(components) > 0 {
+		return nil, fmt.Errorf("with component %s: %w", strings.Join(components, ", "), err)
 	}
-	built, err := build(tree, p.root+"buildMetadata: [originAnnotations, transformerAnnotations]\n")
-	if err != nil {
-		return err
-	}
-	for _, resource := range built.Resources() {
-		file, err := cutOrigin(resource)
-		if err != nil {
-			return err
-		}
-		objects, err := toObjects([]*kyaml.RNode{&resource.RNode})
-		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-		object := &unstructured.Unstructured{Object: objects[0]}
-		if err := r.checker.checkTemplate(object); err != nil {
-			return fmt.Errorf("%s: %s %s: %w", file, object.GetKind(), object.GetName(), err)
-		}
-	}
-	return nil
-}
-
-// cutOrigin takes kustomize's annotations off a resource and returns the file it came
-// from, with the kustomizations that may have changed it.
-func cutOrigin(r *resource.Resource) (file string, err error) {
-	file = "?"
-	if origin, err := r.GetOrigin(); err == nil && origin != nil {
-		file = cmp.Or(origin.Path, origin.ConfiguredIn)
-	}
-	transformations, err := r.GetTransformations()
-	if err != nil {
-		return "", err
-	}
-	for _, transformation := range transformations {
-		file += ", changed by " + transformation.ConfiguredIn
-	}
-	if err := r.SetOrigin(nil); err != nil {
-		return "", err
-	}
-	return file, r.ClearTransformations()
-}
-
-func isKustomization(name string) bool {
-	return slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name))
+	return p, err
 }

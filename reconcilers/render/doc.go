@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package render turns a Memcached and a tree of kustomize templates into the
-// objects that should exist. It is pure: no client, no clock, no disk; the same
-// Memcached gives the same bytes, whatever was rendered before.
+// Package render renders a Memcached and a tree of kustomize templates into the desired
+// objects. It is pure: no client, no clock, no disk; the same Memcached renders to the same
+// bytes, independent of other Memcacheds.
 //
-//	Tree ──► New: checks files, types and names with the example that the tree holds
+//	Tree ──► New: template.Parse and validation of the components
 //	             │
-//	             ├ prebuilt: one set of components, built from the example, with
-//	             │   placeholders; verified against two full builds
-//	             │
-//	Memcached ──►┤ limits and guarded fields
+//	Memcached ──►┤ guarded fields and limits
 //	             ├ input: the Memcached and Values, as plain maps
-//	             ├ placeholders: a copy of the prebuilt objects, with the values of the input
+//	             ├ sets: the prebuilt set of the components that the input enables
+//	             ├ template.Prebuilt.Objects: the objects with the values of the input
 //	             ├ metadata: names, namespace, owner reference, managed-by label
-//	             └ spec.patches ──► objects
+//	             └ patches: spec.patches ──► objects
 //
-// A prebuilt is an optimization of one full kustomize build with the input as
-// resources. Where copying values into place is not the same as such a build (an
-// images transformer in the templates, say), every Memcached of that set of
-// components takes a full build.
+// Package template builds the objects; it does not import this package.
 package render

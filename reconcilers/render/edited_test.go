@@ -13,9 +13,10 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/manifests"
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
-// shipped is the tree that is embedded into the operator.
+// shipped returns the tree that is embedded into the operator.
 func shipped(tb testing.TB) Tree {
 	tb.Helper()
 	tree, err := LoadTree(manifests.FS)
@@ -25,10 +26,10 @@ func shipped(tb testing.TB) Tree {
 	return tree
 }
 
-// edits are files by path that replace those of a tree; an empty text removes one.
+// edits maps paths to files that replace those of a tree; an empty text removes a file.
 type edits map[string]string
 
-// edited is the shipped tree with edits laid over it.
+// edited returns the shipped tree with edits.
 func edited(tb testing.TB, e edits) Tree {
 	tb.Helper()
 	tree := shipped(tb)
@@ -42,8 +43,7 @@ func edited(tb testing.TB, e edits) Tree {
 	return tree
 }
 
-// replaced is the text of a shipped file with one passage, which must be there,
-// replaced.
+// replaced returns the text of a shipped file with one passage, which must exist, replaced.
 func replaced(tb testing.TB, file, passage, by string) string {
 	tb.Helper()
 	text := string(shipped(tb)[file])
@@ -71,36 +71,28 @@ func mustRender(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) []*unst
 	return objects
 }
 
-// mustRenderWhole is the oracle: one whole krusty build with mc as a resource,
-// finished as Render finishes. It also tells whether Render takes that way itself.
-func mustRenderWhole(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) (objects []*unstructured.Unstructured, always bool) {
+// mustFullBuild is the oracle: one full kustomize build with mc as a resource, and what
+// Render adds to it. always reports whether Render takes full builds itself.
+func mustFullBuild(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) (objects []*unstructured.Unstructured, always bool) {
 	tb.Helper()
 	in, err := r.input(mc)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p, err := r.prebuiltFor(in, nil)
+	p, err := r.sets.get(in, mc.Namespace, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	raw, err := p.fullBuild(in)
+	raw, err := p.FullBuild(in)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	objects = mustFinish(tb, p, raw, mc)
-	return patchedWhole(tb, objects, mc.Spec.Patches), p.placeholders == nil
+	objects = desiredObjects(raw, p.Names(), mc)
+	return patchedByKustomize(tb, objects, mc.Spec.Patches), p.TakesFullBuilds()
 }
 
-// mustFinish does what Render does with the objects of templates, less spec.patches.
-func mustFinish(tb testing.TB, p *prebuilt, raw []map[string]any, mc *cachev1alpha1.Memcached) []*unstructured.Unstructured {
-	tb.Helper()
-	objects := p.setMetadata(raw, mc)
-	slices.SortStableFunc(objects, inApplyOrder)
-	return objects
-}
-
-// patchedWhole is the oracle of spec.patches: a krusty build of objects with them.
-func patchedWhole(tb testing.TB, objects []*unstructured.Unstructured, patches []cachev1alpha1.Patch) []*unstructured.Unstructured {
+// patchedByKustomize is the oracle of spec.patches: a kustomize build of objects with them.
+func patchedByKustomize(tb testing.TB, objects []*unstructured.Unstructured, patches []cachev1alpha1.Patch) []*unstructured.Unstructured {
 	tb.Helper()
 	for _, patch := range patches {
 		index := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == patch.Target.Kind })
@@ -110,7 +102,7 @@ func patchedWhole(tb testing.TB, objects []*unstructured.Unstructured, patches [
 		}
 		text := patch.Patch
 		var merge map[string]any
-		if yaml.Unmarshal([]byte(text), &merge) == nil { // not a list of operations
+		if yaml.Unmarshal([]byte(text), &merge) == nil { // A strategic merge patch.
 			merge["apiVersion"], merge["kind"] = objects[index].GetAPIVersion(), patch.Target.Kind
 			metadata, _ := merge["metadata"].(map[string]any)
 			if metadata == nil {
@@ -124,14 +116,10 @@ func patchedWhole(tb testing.TB, objects []*unstructured.Unstructured, patches [
 		for _, object := range objects {
 			tree["objects.yaml"] = append(tree["objects.yaml"], "---\n"+toYAML(tb, object.Object)...)
 		}
-		built, err := build(tree, toYAML(tb, map[string]any{
+		raw, err := template.Build(tree, toYAML(tb, map[string]any{
 			"resources": []string{"objects.yaml"},
 			"patches":   []any{map[string]any{"target": target, "patch": text}},
 		}))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		raw, err := toObjects(built.ToRNodeSlice())
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -156,7 +144,7 @@ func toYAML(tb testing.TB, value any) string {
 func mustBeSame(tb testing.TB, what string, got, want []*unstructured.Unstructured) {
 	tb.Helper()
 	if g, w := asJSON(tb, got), asJSON(tb, want); g != w {
-		tb.Fatalf("%s: not the same bytes:\n got %s\nwant %s", what, g, w)
+		tb.Fatalf("%s: the bytes differ:\n got %s\nwant %s", what, g, w)
 	}
 }
 
@@ -169,7 +157,7 @@ func asJSON(tb testing.TB, objects []*unstructured.Unstructured) string {
 	return string(text)
 }
 
-// find is the one object of kind with name.
+// find returns the object of kind with name.
 func find(tb testing.TB, objects []*unstructured.Unstructured, kind, name string) *unstructured.Unstructured {
 	tb.Helper()
 	var names []string

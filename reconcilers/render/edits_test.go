@@ -11,10 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
-// withConfigAndPolicy adds to the base what somebody might: two ConfigMaps that the
-// Deployment uses in every way there is, and a NetworkPolicy. No Go is edited.
+// withConfigAndPolicy adds two ConfigMaps that the Deployment refers to in several ways, and a
+// NetworkPolicy, to the base.
 func withConfigAndPolicy(tb testing.TB) edits {
 	tb.Helper()
 	kustomization := replaced(tb, baseFile, "- service.yaml\n", "- service.yaml\n- settings.yaml\n- scripts.yaml\n- networkpolicy.yaml\n")
@@ -59,13 +60,13 @@ func named(name string) *cachev1alpha1.Memcached {
 	return mc
 }
 
-func TestFilesAddedToTheBaseComeOut(t *testing.T) {
+func TestRender_IncludesFilesAddedToTheBase(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, edited(t, withConfigAndPolicy(t)), Defaults{})
 	objects := mustRender(t, r, named("web"))
 	for _, kind := range []string{"ConfigMap", "NetworkPolicy"} {
 		if !slices.ContainsFunc(r.Kinds(), func(k schema.GroupVersionKind) bool { return k.Kind == kind }) {
-			t.Errorf("Kinds does not have %s: nobody would watch it", kind)
+			t.Errorf("Kinds does not contain %s: it would not be watched", kind)
 		}
 	}
 	settings := find(t, objects, "ConfigMap", "web-settings")
@@ -79,26 +80,26 @@ func TestFilesAddedToTheBaseComeOut(t *testing.T) {
 		t.Errorf("the NetworkPolicy selects %v", selector)
 	}
 	pod, _, _ := unstructured.NestedMap(find(t, objects, "Deployment", "web").Object, "spec", "template", "spec")
-	for sentence, reference := range map[string]struct {
+	for name, reference := range map[string]struct {
 		path []any
 		want string
 	}{
-		"envFrom follows the ConfigMap":                    {[]any{"containers", 0, "envFrom", 0, "configMapRef", "name"}, "web-settings"},
-		"a Secret of the same name is not a ConfigMap":     {[]any{"containers", 0, "envFrom", 1, "secretRef", "name"}, "settings"},
-		"a volume follows the ConfigMap":                   {[]any{"volumes", 0, "configMap", "name"}, "web-settings"},
-		"the name of a volume stays":                       {[]any{"volumes", 0, "name"}, "settings"},
-		"a projected volume follows the ConfigMap":         {[]any{"volumes", 1, "projected", "sources", 0, "configMap", "name"}, "web-scripts"},
-		"a name that is not among the templates stays":     {[]any{"volumes", 1, "projected", "sources", 1, "configMap", "name"}, "elsewhere"},
-		"the name of the container, a template's, stays":   {[]any{"containers", 0, "name"}, "memcached"},
-		"the port that a probe names, a template's, stays": {[]any{"containers", 0, "readinessProbe", "tcpSocket", "port"}, "memcached"},
+		"renames envFrom of the ConfigMap":                 {[]any{"containers", 0, "envFrom", 0, "configMapRef", "name"}, "web-settings"},
+		"keeps a Secret of the same name":                  {[]any{"containers", 0, "envFrom", 1, "secretRef", "name"}, "settings"},
+		"renames the ConfigMap of a volume":                {[]any{"volumes", 0, "configMap", "name"}, "web-settings"},
+		"keeps the name of a volume":                       {[]any{"volumes", 0, "name"}, "settings"},
+		"renames the ConfigMap of a projected volume":      {[]any{"volumes", 1, "projected", "sources", 0, "configMap", "name"}, "web-scripts"},
+		"keeps a name that is not among the templates":     {[]any{"volumes", 1, "projected", "sources", 1, "configMap", "name"}, "elsewhere"},
+		"keeps the name of a container, also a template's": {[]any{"containers", 0, "name"}, "memcached"},
+		"keeps the port of a probe, also a template's":     {[]any{"containers", 0, "readinessProbe", "tcpSocket", "port"}, "memcached"},
 	} {
-		if got := lookup(pod, reference.path); got != reference.want {
-			t.Errorf("%s: got %v, want %s", sentence, got, reference.want)
+		if got := template.Lookup(pod, reference.path); got != reference.want {
+			t.Errorf("%s: got %v, want %s", name, got, reference.want)
 		}
 	}
 }
 
-func TestAComponentThatIsTurnedOnRenamesNothing(t *testing.T) {
+func TestNames_DoNotDependOnComponents(t *testing.T) {
 	t.Parallel()
 	configMap := func(name string) string {
 		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n"
@@ -117,7 +118,7 @@ func TestAComponentThatIsTurnedOnRenamesNothing(t *testing.T) {
 	find(t, mustRender(t, r, on), "ConfigMap", "web-early")
 }
 
-func TestMemcachedsSideBySideShareNoObject(t *testing.T) {
+func TestNames_DoNotCollide(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, edited(t, withConfigAndPolicy(t)), Defaults{})
 	seen := map[string]string{}
@@ -125,14 +126,14 @@ func TestMemcachedsSideBySideShareNoObject(t *testing.T) {
 		for _, object := range mustRender(t, r, named(name)) {
 			id := object.GetKind() + " " + object.GetName()
 			if other, found := seen[id]; found {
-				t.Errorf("%s is of both %s and %s", id, other, name)
+				t.Errorf("%s belongs to both %s and %s", id, other, name)
 			}
 			seen[id] = name
 		}
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestNames_FollowTheMemcached(t *testing.T) {
 	t.Parallel()
 	configMap := func(name string) string {
 		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n"
@@ -140,7 +141,7 @@ func TestNames(t *testing.T) {
 	generator := func(options string) string {
 		return "configMapGenerator:\n- name: settings\n  literals: [A=b]\n" + options
 	}
-	for sentence, test := range map[string]struct {
+	for name, test := range map[string]struct {
 		edits edits
 		cr    string
 		want  []string
@@ -174,7 +175,7 @@ func TestNames(t *testing.T) {
 			"web", []string{"web", "web-settings-b9t2424hkf"},
 		},
 	} {
-		t.Run(sentence, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := mustNew(t, edited(t, test.edits), Defaults{})
 			var got []string
@@ -189,15 +190,14 @@ func TestNames(t *testing.T) {
 			if !slices.Equal(got, test.want) {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
-			whole, _ := mustRenderWhole(t, r, named(test.cr))
-			mustBeSame(t, "against a whole build", objects, whole)
+			built, _ := mustFullBuild(t, r, named(test.cr))
+			mustBeSame(t, "against a full build", objects, built)
 		})
 	}
 }
 
-// A replacement into what a generator hashes would need another name for every
-// Memcached, and the plan has one.
-func TestAReplacementIntoAHashedConfigMapIsRefused(t *testing.T) {
+// A replacement into a hashed ConfigMap would need another name for each Memcached.
+func TestNew_RejectsAReplacementIntoAHashedConfigMap(t *testing.T) {
 	t.Parallel()
 	e := inSite(`configMapGenerator: [{name: settings, literals: [SIZE=0]}]
 replacements:
@@ -210,7 +210,7 @@ replacements:
 	}
 	e[siteFile] += "generatorOptions: {disableNameSuffixHash: true}\n"
 	objects := mustRender(t, mustNew(t, edited(t, e), Defaults{}), plain())
-	if got := lookup(find(t, objects, "ConfigMap", "sample-settings").Object, []any{"data", "SIZE"}); got != "3" {
+	if got := template.Lookup(find(t, objects, "ConfigMap", "sample-settings").Object, []any{"data", "SIZE"}); got != "3" {
 		t.Errorf("the size in the ConfigMap is %v", got)
 	}
 }

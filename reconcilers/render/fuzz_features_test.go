@@ -13,8 +13,8 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-// features are the fields that FuzzFeatures sets, one a bit: name is text that may
-// name an object, value any text, n a number from 1024 to 65535.
+// features lists what FuzzFeatures sets, one per bit: name is valid as the name of an object,
+// value is any text, n a number from 1024 to 65535.
 var features = []func(s *cachev1alpha1.MemcachedSpec, name, value string, n int32){
 	func(s *cachev1alpha1.MemcachedSpec, _, _ string, n int32) {
 		s.Memory = resource.NewQuantity(int64(n)<<12, resource.BinarySI)
@@ -73,9 +73,9 @@ var features = []func(s *cachev1alpha1.MemcachedSpec, name, value string, n int3
 	},
 }
 
-// FuzzFeatures does with sets of features what FuzzRender does with names and texts.
+// FuzzFeatures does for sets of features what FuzzRender does for names and texts.
 func FuzzFeatures(f *testing.F) {
-	for i, text := range []string{"a", "true", "null", "123", "1e3", "mark-0001", "mark-0000x", "918273000", "$(X)", "a: b", "\"", "\u2028", "> 1"} {
+	for i, text := range []string{"a", "true", "null", "123", "1e3", "placeholder-0001", "placeholder-0000x", "918273000", "$(X)", "a: b", "\"", "\u2028", "> 1"} {
 		f.Add("cache", text, text, int32(1024+i), uint16(1)<<i)
 		f.Add("true", text, text, int32(65535-i), ^(uint16(1) << i))
 	}

@@ -16,9 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
-// The bits of FuzzRender's flags: which fields are set.
+// The bits of FuzzRender's flags are the fields that are set.
 const (
 	withImage = 1 << iota
 	withLabel
@@ -28,7 +29,7 @@ const (
 
 var crName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
 
-// fuzzedTrees are the shipped tree and edited ones, compiled and not.
+// fuzzedTrees returns the shipped tree and edited ones, with and without full builds.
 func fuzzedTrees(tb testing.TB) []Tree {
 	tb.Helper()
 	patched := withConfigAndPolicy(tb)
@@ -66,15 +67,14 @@ replacements:
 	}
 }
 
-// FuzzRender looks for a Memcached for which the compiled templates are not what
-// kustomize makes of them, byte for byte.
+// FuzzRender searches for a Memcached whose rendered objects differ from a full build.
 func FuzzRender(f *testing.F) {
-	nasty := []string{
+	texts := []string{
 		"null", "true", "123", "1e3", "~", "- a", "{}", "[]", "", " ", "ž\u2028🐎", "a\nb\n", "$(X)", "#", ": ", "a: b",
 		"0x1F", "1_000", ".inf", "2026-01-01", "<<", "*a", "&a", "!!binary x", "'", `"`, "\t", "|", "%", "@", "`", "\u0085", "\x7f", "\x00",
 		strings.Repeat("x", 4096),
 	}
-	for i, text := range nasty {
+	for i, text := range texts {
 		f.Add("cache", int32(i), int32(11211+i), "memcached:"+text, "key", text, "key", text, byte(255), byte(i))
 		f.Add([]string{"true", "null", "e1", "memcached", "settings"}[i%5], int32(0), int32(1024), text, text, "value", text, "value", byte(i), byte(i/3))
 		f.Add("null", int32(0), int32(1024), text, "key", text, text, text, byte(255), byte(i))
@@ -85,7 +85,7 @@ func FuzzRender(f *testing.F) {
 		renderers[i] = [2]*Renderer{mustNew(f, tree, Defaults{AllowPrivilegedFields: true}), mustNew(f, tree, Defaults{Image: "registry.example.com/memcached:1", AllowPrivilegedFields: true})}
 	}
 	f.Fuzz(func(t *testing.T, name string, size, port int32, image, labelKey, label, annotationKey, annotation string, flags, tree byte) {
-		// What admission lets through: names and keys by the CRD's rules, and no JSON but UTF-8.
+		// As admission requires: names and keys by the rules of the CRD, and UTF-8.
 		if len(name) > 52 || !crName.MatchString(name) || !utf8.ValidString(strings.Join([]string{image, label, annotation}, " ")) ||
 			len(validation.IsQualifiedName(labelKey))+len(validation.IsQualifiedName(annotationKey)) > 0 {
 			return // Admission rejects it.
@@ -105,9 +105,9 @@ func FuzzRender(f *testing.F) {
 		r := renderers[variant][flags&withDefaultImage/withDefaultImage]
 		if objects, ok := renderLikeKustomize(t, r, mc); ok {
 			mustBelongTo(t, objects, mc, r)
-			// With a JSON patch beside a replacement that makes a label, kustomize drops the
-			// pods' labels that say null, in whole builds too. The server refuses that, since
-			// the selector matches them no more.
+			// With a JSON patch beside a replacement that creates a label, kustomize drops pod
+			// labels with the value null, in full builds too. The server rejects that, since the
+			// selector does not match.
 			if name != "null" || variant != 3 || flags&withLabel == 0 {
 				mustHave(t, objects, mc)
 			}
@@ -115,8 +115,8 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// renderLikeKustomize renders mc twice and by a full build, which must give the same bytes, or
-// fail alike. It reports whether there are objects.
+// renderLikeKustomize renders mc twice and by a full build, which must return the same bytes,
+// or all fail. It reports whether there are objects.
 func renderLikeKustomize(t *testing.T, r *Renderer, mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, bool) {
 	t.Helper()
 	before := mc.DeepCopy()
@@ -129,23 +129,23 @@ func renderLikeKustomize(t *testing.T, r *Renderer, mc *cachev1alpha1.Memcached)
 	if errIn != nil {
 		t.Fatal(errIn)
 	}
-	p, errPlan := r.prebuiltFor(in, nil)
+	p, errPlan := r.sets.get(in, mc.Namespace, nil)
 	if errPlan != nil {
 		t.Fatal(errPlan)
 	}
-	raw, errWhole := p.fullBuild(in)
-	if err != nil || errAgain != nil || errWhole != nil {
-		if err == nil || errAgain == nil || errWhole == nil {
-			t.Fatalf("only some fail: rendered: %v; again: %v; whole build: %v", err, errAgain, errWhole)
+	raw, errBuilt := p.FullBuild(in)
+	if err != nil || errAgain != nil || errBuilt != nil {
+		if err == nil || errAgain == nil || errBuilt == nil {
+			t.Fatalf("only some fail: rendered: %v; again: %v; full build: %v", err, errAgain, errBuilt)
 		}
 		if strings.Contains(err.Error(), "panicked") {
 			t.Fatal(err)
 		}
 		return nil, false
 	}
-	whole := mustFinish(t, p, raw, mc)
+	built := desiredObjects(raw, p.Names(), mc)
 	mustBeSame(t, "rendered again", again, objects)
-	mustBeSame(t, "against a whole build", objects, whole)
+	mustBeSame(t, "against a full build", objects, built)
 	if !equality.Semantic.DeepEqual(before, mc) {
 		t.Fatalf("rendering changed the Memcached from %v to %v", before, mc)
 	}
@@ -164,7 +164,7 @@ func mustBelongTo(t *testing.T, objects []*unstructured.Unstructured, mc *cachev
 			t.Errorf("%s/%s is not named after %s", object.GetNamespace(), id, mc.Name)
 		}
 		if !slices.Contains(r.Kinds(), object.GroupVersionKind()) {
-			t.Errorf("%s is of a kind that nobody watches", id)
+			t.Errorf("%s is of a kind that is not in Kinds", id)
 		}
 		if owners := object.GetOwnerReferences(); !equality.Semantic.DeepEqual(owners, []metav1.OwnerReference{owner}) {
 			t.Errorf("%s is owned by %v", id, owners)
@@ -172,14 +172,14 @@ func mustBelongTo(t *testing.T, objects []*unstructured.Unstructured, mc *cachev
 		if object.GetLabels()[ManagedByLabel] != ManagedBy {
 			t.Errorf("%s has labels %v", id, object.GetLabels())
 		}
-		if object.GetAnnotations()[localConfigAnnotation] != "" {
-			t.Errorf("%s has the marks of an input", id)
+		if object.GetAnnotations()[template.LocalConfigAnnotation] != "" {
+			t.Errorf("%s has the annotation of an input", id)
 		}
 	}
 }
 
-// mustHave looks for what the Memcached says in the Deployment, the same to the
-// letter, and for the labels that selectors rest on.
+// mustHave checks that the Deployment has the metadata of the Memcached unchanged, and the
+// labels that selectors depend on.
 func mustHave(t *testing.T, objects []*unstructured.Unstructured, mc *cachev1alpha1.Memcached) {
 	t.Helper()
 	deployment := find(t, objects, "Deployment", mc.Name)
@@ -197,7 +197,7 @@ func mustHave(t *testing.T, objects []*unstructured.Unstructured, mc *cachev1alp
 		t.Error(err)
 	}
 	for key, value := range mc.Spec.PodMetadata.Annotations {
-		// The third tree takes the annotation "null" away, the fourth adds one of its own.
+		// The third tree removes the annotation "null", the fourth adds one.
 		if key != "null" && key != "example.com/site" && annotations[key] != string(value) {
 			t.Errorf("annotation %q is %q, want %q", key, annotations[key], value)
 		}

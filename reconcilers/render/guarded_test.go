@@ -9,29 +9,30 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/guarded"
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
-func TestRender_RefusesGuardedFieldsUnlessAllowed(t *testing.T) {
+func TestRender_RejectsGuardedFieldsUnlessAllowed(t *testing.T) {
 	t.Parallel()
 	tree := shipped(t)
 	for name, test := range map[string]struct {
 		defaults Defaults
 		spec     cachev1alpha1.MemcachedSpec
-		refused  bool
+		rejected bool
 	}{
 		"renders no field at all":                       {spec: cachev1alpha1.MemcachedSpec{}},
-		"refuses a guarded field":                       {spec: cachev1alpha1.MemcachedSpec{ServiceAccountName: new(cachev1alpha1.ObjectName("cache"))}, refused: true},
+		"rejects a guarded field":                       {spec: cachev1alpha1.MemcachedSpec{ServiceAccountName: new(cachev1alpha1.ObjectName("cache"))}, rejected: true},
 		"renders a guarded field where it is allowed":   {defaults: Defaults{AllowPrivilegedFields: true}, spec: cachev1alpha1.MemcachedSpec{ServiceAccountName: new(cachev1alpha1.ObjectName("cache"))}},
 		"renders another tag of the templates' image":   {spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1.6.38"))}},
-		"refuses another image than the templates'":     {spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("example.com/memcached:1.6.38"))}, refused: true},
+		"rejects another image than the templates'":     {spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("example.com/memcached:1.6.38"))}, rejected: true},
 		"renders another tag of the environment's":      {defaults: Defaults{Image: "example.com/memcached:1"}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("example.com/memcached:2"))}},
-		"refuses the templates' beside the environment": {defaults: Defaults{Image: "example.com/memcached:1"}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1"))}, refused: true},
+		"rejects the templates' beside the environment": {defaults: Defaults{Image: "example.com/memcached:1"}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1"))}, rejected: true},
 		"renders another tag of the exporter's image":   {spec: cachev1alpha1.MemcachedSpec{Metrics: &cachev1alpha1.Metrics{Port: new(int32(9150)), Image: new(cachev1alpha1.Image("prom/memcached-exporter:v0.1.0"))}}},
 		"renders an image that a pattern allows": {
 			defaults: Defaults{OperandImages: guarded.Images{"example.com/cache/*"}}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("example.com/cache/memcached:2"))},
 		},
-		"refuses the templates' image that no pattern allows": {
-			defaults: Defaults{OperandImages: guarded.Images{"example.com/cache/*"}}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1"))}, refused: true,
+		"rejects the templates' image that no pattern allows": {
+			defaults: Defaults{OperandImages: guarded.Images{"example.com/cache/*"}}, spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1"))}, rejected: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,14 +44,14 @@ func TestRender_RefusesGuardedFieldsUnlessAllowed(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = r.Render(mc)
-			if _, refused := errors.AsType[*guarded.Error](err); refused != test.refused || err != nil && !refused {
-				t.Errorf("the error is %v, want a refusal: %v", err, test.refused)
+			if _, rejected := errors.AsType[*guarded.Error](err); rejected != test.rejected || err != nil && !rejected {
+				t.Errorf("the error is %v, want a rejection: %v", err, test.rejected)
 			}
 		})
 	}
 }
 
-// Authors may name what the templates run anyway.
+// Authors may set the images of the templates.
 func TestNew_AllowsTheImagesOfTheTemplates(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, shipped(t), Defaults{})
@@ -58,7 +59,7 @@ func TestNew_AllowsTheImagesOfTheTemplates(t *testing.T) {
 	mc.Spec.Metrics = &cachev1alpha1.Metrics{Port: new(int32(9150))}
 	var images []string
 	for _, object := range mustRender(t, r, mc) {
-		containers, _ := lookup(object.Object, []any{"spec", "template", "spec", "containers"}).([]any)
+		containers, _ := template.Lookup(object.Object, []any{"spec", "template", "spec", "containers"}).([]any)
 		for _, container := range containers {
 			images = append(images, container.(map[string]any)["image"].(string))
 		}

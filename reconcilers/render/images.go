@@ -7,18 +7,20 @@ import (
 	"fmt"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
-// Images returns the images of Memcacheds that name none: those of d, else those in the
-// example Values of tree, which are the templates' own.
+// Images returns the images of Memcacheds that do not set one: those of d, otherwise those
+// of the example Values in tree.
 func (d Defaults) Images(tree Tree) ([]string, error) {
-	var own Values
-	if err := yaml.Unmarshal(tree[valuesFile], &own); err != nil {
-		return nil, fmt.Errorf("%s: %w", valuesFile, err)
+	var example Values
+	if err := yaml.Unmarshal(tree[template.ValuesFile], &example); err != nil {
+		return nil, fmt.Errorf("%s: %w", template.ValuesFile, err)
 	}
-	images := []string{cmp.Or(d.Image, own.Image)}
-	if own.Metrics != nil {
-		images = append(images, cmp.Or(d.ExporterImage, own.Metrics.Image))
+	images := []string{cmp.Or(d.Image, example.Image)}
+	if example.Metrics != nil {
+		images = append(images, cmp.Or(d.ExporterImage, example.Metrics.Image))
 	}
 	return append(images, d.ReloaderImage), nil
 }

@@ -20,7 +20,7 @@ type operation struct {
 	value any
 }
 
-// parseOperations reads a JSON patch. Its errors name the operation by its index.
+// parseOperations parses a JSON patch. Its errors contain the index of the operation.
 func parseOperations(list []any) ([]operation, error) {
 	operations := make([]operation, 0, len(list))
 	for i, item := range list {
@@ -44,7 +44,7 @@ func parseOperation(item any) (operation, error) {
 	}[op]
 	switch {
 	case op == "copy":
-		return operation{}, errors.New("copy is refused: a few of them could make an object of any size; write the value out")
+		return operation{}, errors.New("copy is not supported, since repeated copies could create an object of any size; repeat the value")
 	case !ok:
 		return operation{}, errors.New("op must be add, remove, replace, move or test")
 	}
@@ -60,7 +60,7 @@ func parseOperation(item any) (operation, error) {
 	}
 	o := operation{op: op, value: fields["value"]}
 	if o.value == nil && (op == "add" || op == "replace") {
-		return operation{}, errors.New("value is null, which no object can hold; use remove")
+		return operation{}, errors.New("value is null; use remove")
 	}
 	var err error
 	if o.path, err = parsePointer(fields["path"]); err != nil {
@@ -78,7 +78,7 @@ func parseOperation(item any) (operation, error) {
 func parsePointer(value any) ([]string, error) {
 	text, _ := value.(string)
 	if !strings.HasPrefix(text, "/") {
-		return nil, errors.New("must be text that starts with /, such as /spec/replicas")
+		return nil, errors.New("must be a string that starts with /, such as /spec/replicas")
 	}
 	steps := strings.Split(text[1:], "/")
 	for i, step := range steps {
@@ -87,6 +87,7 @@ func parsePointer(value any) ([]string, error) {
 	return steps, nil
 }
 
+// pointer returns the JSON pointer with steps.
 func pointer(steps []string) string {
 	var text strings.Builder
 	for _, step := range steps {
@@ -95,7 +96,7 @@ func pointer(steps []string) string {
 	return text.String()
 }
 
-// apply carries the operation out on object. Its errors name the path.
+// apply applies the operation to object. Its errors contain the path.
 func (o operation) apply(object map[string]any) error {
 	switch o.op {
 	case "add":
@@ -118,8 +119,8 @@ func (o operation) apply(object map[string]any) error {
 
 var errNotThere = errors.New("does not exist")
 
-// edit calls change with the map or list that holds the last of steps, and puts what
-// it returns in its place: a list that grows is another one.
+// edit calls change with the map or list that contains the last of steps, and replaces it
+// by the result: a list that grows may be reallocated.
 func edit(value any, steps []string, change func(parent any, step string) (any, error)) error {
 	_, err := editAt(value, steps, change)
 	if err != nil {
@@ -143,7 +144,7 @@ func editAt(value any, steps []string, change func(parent any, step string) (any
 	return replace(value, steps[0], changed)
 }
 
-// childOf returns what is at step of a map or a list.
+// childOf returns the value at step of a map or a list.
 func childOf(parent any, step string) (any, bool) {
 	switch p := parent.(type) {
 	case map[string]any:
@@ -157,12 +158,13 @@ func childOf(parent any, step string) (any, bool) {
 	return nil, false
 }
 
-// indexOf reads an index from 0 to last, without a sign or leading zeros.
+// indexOf parses an index from 0 to last, without a sign or leading zeros.
 func indexOf(step string, last int) (int, bool) {
 	i, err := strconv.Atoi(step)
 	return i, err == nil && i >= 0 && i <= last && strconv.Itoa(i) == step
 }
 
+// insert adds value at step of parent.
 func insert(parent any, step string, value any) (any, error) {
 	switch p := parent.(type) {
 	case map[string]any:
@@ -174,7 +176,7 @@ func insert(parent any, step string, value any) (any, error) {
 			i, ok = len(p), true
 		}
 		if !ok {
-			return nil, fmt.Errorf("is no place in a list of %d elements", len(p))
+			return nil, fmt.Errorf("is not an index of a list of %d elements", len(p))
 		}
 		return slices.Insert(p, i, value), nil
 	default:
@@ -182,6 +184,7 @@ func insert(parent any, step string, value any) (any, error) {
 	}
 }
 
+// replace sets the existing value at step of parent.
 func replace(parent any, step string, value any) (any, error) {
 	if _, ok := childOf(parent, step); !ok {
 		return nil, errNotThere
@@ -196,7 +199,7 @@ func replace(parent any, step string, value any) (any, error) {
 	return parent, nil
 }
 
-// take removes what is at steps and returns it.
+// take removes the value at steps and returns it.
 func take(object any, steps []string) (taken any, err error) {
 	err = edit(object, steps, func(parent any, step string) (any, error) {
 		var ok bool
@@ -214,7 +217,7 @@ func take(object any, steps []string) (taken any, err error) {
 	return taken, err
 }
 
-// same checks that want is what is at step; null is what is absent.
+// same returns an error unless the value at step equals want; null matches an absent value.
 func same(parent any, step string, want any) error {
 	got, ok := childOf(parent, step)
 	switch {
@@ -226,8 +229,8 @@ func same(parent any, step string, want any) error {
 	return nil
 }
 
-// withoutNulls copies value less the nulls in its maps: they would say nothing to a
-// server-side apply and still count as fields.
+// withoutNulls copies value without the nulls in its maps: server-side apply ignores their
+// value and would still record their fields as owned.
 func withoutNulls(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -7,27 +7,27 @@ import (
 	"strconv"
 )
 
-// secondKeys completes the merge keys that the Go types name, as the OpenAPI schema
-// does: two ports may have one number.
+// secondKeys adds a second merge key to those of the Go types, as the OpenAPI schema does:
+// two ports may have the same number.
 var secondKeys = map[string]string{
 	"containerPort": "protocol",
 	"port":          "protocol",
 	"topologyKey":   "whenUnsatisfiable",
 }
 
-// keyedList is a list of maps that are found by the value of a key.
+// keyedList is a list of maps with an index by the value of a key.
 type keyedList struct {
-	// key names the field by which elements are found, second another one that tells
-	// those with the same value there apart, if it is not empty.
+	// key is the field of the index. second, if not empty, distinguishes elements with the
+	// same value of key.
 	key, second string
 	elements    []any
-	places      map[string]int
-	// front has the places that were set, in order.
+	index       map[string]int
+	// front holds the indices of the elements that were set, in order.
 	front []int
 }
 
 func newKeyedList(elements []any, key string) *keyedList {
-	list := &keyedList{key: key, second: secondKeys[key], places: make(map[string]int, len(elements))}
+	list := &keyedList{key: key, second: secondKeys[key], index: make(map[string]int, len(elements))}
 	for _, element := range elements {
 		fields, _ := element.(map[string]any)
 		first, second := list.keysOf(fields)
@@ -36,8 +36,7 @@ func newKeyedList(elements []any, key string) *keyedList {
 	return list
 }
 
-// keysOf are the values by which an element is found; the second is empty where there
-// is none.
+// keysOf returns the values of an element for the index; second is empty if it has none.
 func (l *keyedList) keysOf(element map[string]any) (first, second string) {
 	first = scalar(element[l.key])
 	if l.second != "" {
@@ -59,25 +58,27 @@ func scalar(value any) string {
 	}
 }
 
+// add appends element and returns its index.
 func (l *keyedList) add(element any, first, second string) int {
-	place := len(l.elements)
+	i := len(l.elements)
 	l.elements = append(l.elements, element)
-	l.note(first, place)
+	l.addKey(first, i)
 	if l.second != "" {
-		l.note(first+"/"+second, place)
+		l.addKey(first+"/"+second, i)
 	}
-	return place
+	return i
 }
 
-func (l *keyedList) note(key string, place int) {
-	if _, taken := l.places[key]; !taken {
-		l.places[key] = place
+func (l *keyedList) addKey(key string, i int) {
+	if _, exists := l.index[key]; !exists {
+		l.index[key] = i
 	}
 }
 
-// place is where element belongs, at the end if there is none with its keys. A second
-// key that one of the two lacks makes no difference. It is false without the first key.
-func (l *keyedList) place(element map[string]any) (int, bool) {
+// find returns the index of the element with the keys of element, and appends an empty one
+// if there is none. A second key that one of the two lacks is ignored. It returns false if
+// the first key is missing.
+func (l *keyedList) find(element map[string]any) (int, bool) {
 	first, second := l.keysOf(element)
 	if first == "" {
 		return 0, false
@@ -87,33 +88,33 @@ func (l *keyedList) place(element map[string]any) (int, bool) {
 		lookups = []string{first + "/" + second, first + "/"}
 	}
 	for _, key := range lookups {
-		if place, ok := l.places[key]; ok {
-			return place, true
+		if i, ok := l.index[key]; ok {
+			return i, true
 		}
 	}
 	return l.add(nil, first, second), true
 }
 
-// set puts element, or nothing if it is nil, at place. It moves to the front, as
-// kustomize has it, less where two keys say what it is: there only new ones do.
-func (l *keyedList) set(place int, element map[string]any) {
-	isNew := l.elements[place] == nil
-	l.elements[place] = nil
+// set replaces the element at i, and removes it if element is nil. The element moves to the
+// front, as in kustomize, unless the list has two keys and the element is not new.
+func (l *keyedList) set(i int, element map[string]any) {
+	isNew := l.elements[i] == nil
+	l.elements[i] = nil
 	if element != nil {
-		l.elements[place] = element
+		l.elements[i] = element
 	}
 	if isNew || l.second == "" {
-		l.front = append(l.front, place)
+		l.front = append(l.front, i)
 	}
 }
 
-// result returns the elements that were set, in that order, and then the others.
+// result returns the elements that were set, in that order, followed by the others.
 func (l *keyedList) result() []any {
 	result := make([]any, 0, len(l.elements))
-	for _, place := range l.front {
-		if l.elements[place] != nil {
-			result = append(result, l.elements[place])
-			l.elements[place] = nil
+	for _, i := range l.front {
+		if l.elements[i] != nil {
+			result = append(result, l.elements[i])
+			l.elements[i] = nil
 		}
 	}
 	for _, element := range l.elements {

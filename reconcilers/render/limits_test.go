@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
 const bounded = `
@@ -26,29 +27,29 @@ properties:
   free: {additionalProperties: {}}
 `
 
-func TestBounds_NameFieldBoundAndFix(t *testing.T) {
+func TestBounds_CheckNamesTheFieldAndTheLimit(t *testing.T) {
 	t.Parallel()
 	var b bounds
 	if err := yaml.Unmarshal([]byte(bounded), &b); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct{ spec, want string }{
-		"accepts what is at every bound":    {"{size: 1000, share: 0.5, name: žžž, either: 10, args: [žž, b], labels: {a: bb, c: d}, deep: [{a: [1, 0]}]}", ""},
-		"accepts the least":                 {"size: 0", ""},
-		"accepts what has no bounds":        {"{free: {a: {b: [c]}}, other: 5, more: [x]}", ""},
-		"accepts another type than bounded": {"{size: text, name: 5, args: 5, labels: [a, b, c]}", ""},
-		"rejects a number above":            {"size: 5000", "size is 5000, which is more than the maximum of 1000; lower it"},
-		"rejects a number below":            {"size: -1", "size is -1, which is less than the minimum of 0; raise it"},
-		"rejects a fraction above":          {"share: 0.75", "share is 0.75, which is more than the maximum of 0.5; lower it"},
-		"rejects long text":                 {"name: abcd", "name has 4 characters, which is more than the maximum of 3; shorten it"},
-		"rejects long text of a number's":   {"either: abcd", "either has 4 characters, which is more than the maximum of 3; shorten it"},
-		"counts characters, not bytes":      {"name: žžžž", "name has 4 characters, which is more than the maximum of 3; shorten it"},
-		"rejects a long list":               {"args: [a, b, c]", "args has 3 items, which is more than the maximum of 2; remove some"},
-		"rejects an item":                   {"args: [a, bbb]", "args[1] has 3 characters, which is more than the maximum of 2; shorten it"},
-		"rejects a large map":               {"labels: {a: b, c: d, e: f}", "labels has 3 entries, which is more than the maximum of 2; remove some"},
-		"rejects a value of a map":          {"labels: {example.com/a: bbb}", "labels[example.com/a] has 3 characters, which is more than the maximum of 2; shorten it"},
-		"rejects deep within":               {"deep: [{}, {a: [0, 2]}]", "deep[1].a[1] is 2, which is more than the maximum of 1; lower it"},
-		"names the first of several":        {"{size: 5000, name: abcd, labels: {b: xxx, a: xxx}}", "labels.a has 3 characters, which is more than the maximum of 2; shorten it"},
+		"accepts values at every bound":         {"{size: 1000, share: 0.5, name: žžž, either: 10, args: [žž, b], labels: {a: bb, c: d}, deep: [{a: [1, 0]}]}", ""},
+		"accepts the minimum":                   {"size: 0", ""},
+		"accepts fields without bounds":         {"{free: {a: {b: [c]}}, other: 5, more: [x]}", ""},
+		"accepts another type than bounded":     {"{size: text, name: 5, args: 5, labels: [a, b, c]}", ""},
+		"rejects a number above the maximum":    {"size: 5000", "size is 5000, which is more than the maximum of 1000; lower it"},
+		"rejects a number below the minimum":    {"size: -1", "size is -1, which is less than the minimum of 0; raise it"},
+		"rejects a fraction above":              {"share: 0.75", "share is 0.75, which is more than the maximum of 0.5; lower it"},
+		"rejects long text":                     {"name: abcd", "name has 4 characters, which is more than the maximum of 3; shorten it"},
+		"rejects long text of an int-or-string": {"either: abcd", "either has 4 characters, which is more than the maximum of 3; shorten it"},
+		"counts characters, not bytes":          {"name: žžžž", "name has 4 characters, which is more than the maximum of 3; shorten it"},
+		"rejects a long list":                   {"args: [a, b, c]", "args has 3 items, which is more than the maximum of 2; remove some"},
+		"rejects an item":                       {"args: [a, bbb]", "args[1] has 3 characters, which is more than the maximum of 2; shorten it"},
+		"rejects a large map":                   {"labels: {a: b, c: d, e: f}", "labels has 3 entries, which is more than the maximum of 2; remove some"},
+		"rejects a value of a map":              {"labels: {example.com/a: bbb}", "labels[example.com/a] has 3 characters, which is more than the maximum of 2; shorten it"},
+		"rejects a nested value":                {"deep: [{}, {a: [0, 2]}]", "deep[1].a[1] is 2, which is more than the maximum of 1; lower it"},
+		"names the first of several fields":     {"{size: 5000, name: abcd, labels: {b: xxx, a: xxx}}", "labels.a has 3 characters, which is more than the maximum of 2; shorten it"},
 	} {
 		value, err := parseText(test.spec)
 		if err != nil {
@@ -64,7 +65,7 @@ func TestBounds_NameFieldBoundAndFix(t *testing.T) {
 	}
 }
 
-func TestRender_RejectsWhatExceedsTheCRD(t *testing.T) {
+func TestRender_RejectsSpecsAboveTheLimits(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
 	maxThreads := specBounds().Properties["threads"].Maximum
@@ -97,12 +98,12 @@ func TestRender_RejectsWhatExceedsTheCRD(t *testing.T) {
 	}
 }
 
-func TestCheckSizes_NamesObjectSizeAndLimit(t *testing.T) {
+func TestCheckSizes_NamesTheObjectAndTheLimit(t *testing.T) {
 	t.Parallel()
 	object := func(data map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": data}}
 	}
-	empty := jsonSize(object(map[string]any{"k": ""}).Object)
+	empty := template.JSONSize(object(map[string]any{"k": ""}).Object)
 	nested := map[string]any{}
 	for range maxObjectDepth - 1 {
 		nested = map[string]any{"a": nested}
@@ -114,15 +115,15 @@ func TestCheckSizes_NamesObjectSizeAndLimit(t *testing.T) {
 		"accepts 256 KiB": {map[string]any{"k": strings.Repeat("x", maxObjectJSON-empty)}, ""},
 		"rejects a byte more": {
 			map[string]any{"k": strings.Repeat("x", maxObjectJSON-empty+1)},
-			"ConfigMap a has 262145 bytes as JSON, which is more than the maximum of 262144; shorten what the spec puts into it",
+			"ConfigMap a has 262145 bytes as JSON, which is more than the maximum of 262144; shorten the fields of the spec that it is rendered from",
 		},
-		"rejects what only escapes make large": {
+		"rejects an object that escapes make large": {
 			map[string]any{"k": strings.Repeat("\x00", maxObjectJSON/6)},
-			fmt.Sprintf("ConfigMap a has %d bytes as JSON, which is more than the maximum of 262144; shorten what the spec puts into it", empty+maxObjectJSON/6*6),
+			fmt.Sprintf("ConfigMap a has %d bytes as JSON, which is more than the maximum of 262144; shorten the fields of the spec that it is rendered from", empty+maxObjectJSON/6*6),
 		},
 		"accepts 64 levels": {nested["a"].(map[string]any), ""},
 		"rejects 66 levels": {
-			map[string]any{"a": map[string]any{"a": nested}}, "ConfigMap a nests maps and lists more than 64 deep; shorten what the spec puts into it",
+			map[string]any{"a": map[string]any{"a": nested}}, "ConfigMap a nests maps and lists more than 64 levels deep; shorten the fields of the spec that it is rendered from",
 		},
 	} {
 		got := ""
@@ -139,13 +140,13 @@ func BenchmarkSpecBounds(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if loadSpecBounds() == nil {
-			b.Fatal("there are none")
+			b.Fatal("the bounds are missing")
 		}
 	}
 }
 
-// The set that a Memcached needs is built while its namespace builds no other; namespaces do
-// not wait for one another, nor for sets that are built already.
+// A namespace builds one set at a time. Namespaces do not wait for each other, nor for sets
+// that are built.
 func TestRender_NamespaceBuildsOneSetAtATime(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, shipped(t), Defaults{})
@@ -155,21 +156,21 @@ func TestRender_NamespaceBuildsOneSetAtATime(t *testing.T) {
 		_, err := r.Render(mc)
 		return err
 	}
-	r.builders.LockKey("busy")
+	r.sets.builders.LockKey("busy")
 	waiting := make(chan error)
 	go func() { waiting <- render("busy", nil) }()
 	for _, namespace := range []string{"other", "busy"} {
-		// In "busy" it is built by then.
+		// For "busy", "other" has built it.
 		if err := render(namespace, new(int32(2))); err != nil {
 			t.Error(err)
 		}
 	}
 	select {
 	case err := <-waiting:
-		t.Errorf("a set was built while its namespace built another one: %v", err)
+		t.Errorf("the namespace built two sets at a time: %v", err)
 	default:
 	}
-	if err := r.builders.UnlockKey("busy"); err != nil {
+	if err := r.sets.builders.UnlockKey("busy"); err != nil {
 		t.Error(err)
 	}
 	if err := <-waiting; err != nil {

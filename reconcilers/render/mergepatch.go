@@ -14,21 +14,21 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
-// directive is the key that says what to do with a map instead of merging it.
+// directive is the key of a map that selects another operation than merging.
 const directive = "$patch"
 
-// mergeType is the Go type of a field, which knows how lists are merged; nil when
-// none is known.
+// mergeType is the Go type of a field, which defines how lists are merged. Type is nil when
+// the kind is unknown.
 type mergeType struct {
 	reflect.Type
-	// merges says that a list is merged instead of replaced: by key, or, when that is
-	// empty, as a set of scalars.
+	// merges is set when a list is merged instead of replaced: by key, or as a set of scalars
+	// if key is empty.
 	merges bool
 	key    string
 }
 
-// typeOf returns the type of a kind; for kinds that client-go does not know, lists are
-// replaced as a whole, as the API server does for custom resources.
+// typeOf returns the type of a kind. Lists of kinds that client-go does not know are
+// replaced, as the API server does for custom resources.
 func typeOf(kind schema.GroupVersionKind) mergeType {
 	object, err := clientgoscheme.Scheme.New(kind)
 	if err != nil {
@@ -37,7 +37,7 @@ func typeOf(kind schema.GroupVersionKind) mergeType {
 	return mergeType{Type: reflect.TypeOf(object).Elem()}
 }
 
-// field is the type of a field of t.
+// field returns the type of a field of t.
 func (t mergeType) field(name string) mergeType {
 	if t.Type == nil || t.Kind() != reflect.Struct {
 		return mergeType{}
@@ -49,7 +49,7 @@ func (t mergeType) field(name string) mergeType {
 	return mergeType{Type: pointee(of), merges: slices.Contains(strategies, "merge"), key: key}
 }
 
-// element is the type of an element of t.
+// element returns the type of an element of t.
 func (t mergeType) element() mergeType {
 	if t.Type == nil || t.Kind() != reflect.Slice {
 		return mergeType{}
@@ -64,13 +64,13 @@ func pointee(t reflect.Type) reflect.Type {
 	return t
 }
 
-// mergeMap merges patch into object as a strategic merge patch, with the result of
-// kustomize's: maps are merged, null removes, lists are merged by the key of their
-// type or replaced. It takes time proportional to patch and the lists that it touches.
+// mergeMap merges patch into object as a strategic merge patch, with the same result as
+// kustomize: maps are merged, null removes a field, lists are merged by the key of their
+// type or replaced. It takes time proportional to patch and the lists that it changes.
 func mergeMap(object, patch map[string]any, t mergeType) *fieldError {
 	for _, key := range slices.Sorted(maps.Keys(patch)) {
 		if strings.HasPrefix(key, "$") {
-			return fieldErrorf(": the directive %q is not supported here; use $patch: delete or replace, or a list of operations", key)
+			return fieldErrorf(": the directive %q is not supported; use $patch: delete or replace, or a list of operations", key)
 		}
 		if err := mergeField(object, key, patch[key], t.field(key)); err != nil {
 			return err.in(key)
@@ -111,7 +111,7 @@ func mergeField(object map[string]any, key string, value any, t mergeType) *fiel
 	return nil
 }
 
-// shape says in words what a value is, as far as merging cares.
+// shape describes the kind of a value for messages.
 func shape(value any) string {
 	switch value.(type) {
 	case map[string]any:
@@ -123,19 +123,19 @@ func shape(value any) string {
 	}
 }
 
-// mergedMap returns existing with patch merged in, or what patch is alone if its
-// directive says so; nil when the map is to be removed.
+// mergedMap returns existing merged with patch, or patch alone if its directive is replace;
+// nil if its directive is delete.
 func mergedMap(existing, patch map[string]any, t mergeType) (map[string]any, *fieldError) {
-	stated, found := patch[directive]
+	operation, found := patch[directive]
 	if found {
 		patch = maps.Clone(patch)
 		delete(patch, directive)
 	}
 	switch {
 	case !found:
-	case stated == "delete":
+	case operation == "delete":
 		return nil, nil
-	case stated == "replace":
+	case operation == "replace":
 		existing = nil
 	default:
 		return nil, fieldErrorf(": $patch must be delete or replace")
@@ -146,8 +146,8 @@ func mergedMap(existing, patch map[string]any, t mergeType) (map[string]any, *fi
 	return existing, mergeMap(existing, patch, t)
 }
 
-// mergedList returns patch and, where lists of this type are merged, what is left of
-// existing behind it.
+// mergedList returns patch, followed by the other elements of existing if lists of this
+// type are merged.
 func mergedList(existing, patch []any, t mergeType) ([]any, *fieldError) {
 	patch, replaces := cutReplace(patch)
 	switch {
@@ -162,22 +162,22 @@ func mergedList(existing, patch []any, t mergeType) ([]any, *fieldError) {
 		if !isMap {
 			return nil, fieldErrorf(": expected a map").at(i)
 		}
-		place, ok := list.place(element)
+		at, ok := list.find(element)
 		if !ok {
-			return nil, fieldErrorf(": %s is missing, by which the elements of this list are merged", t.key).at(i)
+			return nil, fieldErrorf(": %s is missing; elements of this list are merged by it", t.key).at(i)
 		}
-		current, _ := list.elements[place].(map[string]any)
+		current, _ := list.elements[at].(map[string]any)
 		merged, err := mergedMap(current, element, t.element())
 		if err != nil {
 			return nil, err.at(i)
 		}
-		list.set(place, merged)
+		list.set(at, merged)
 	}
 	return list.result(), nil
 }
 
-// cutReplace takes the element {$patch: replace} out of a list, which says that the
-// others replace what is there.
+// cutReplace removes the element {$patch: replace} from a list; replaces is set if there is
+// one.
 func cutReplace(patch []any) (others []any, replaces bool) {
 	for i, item := range patch {
 		if element, ok := item.(map[string]any); ok && len(element) == 1 && element[directive] == "replace" {
@@ -187,7 +187,7 @@ func cutReplace(patch []any) (others []any, replaces bool) {
 	return patch, false
 }
 
-// replacedList is a list that takes the place of another one.
+// replacedList returns the list that replaces another one by patch.
 func replacedList(patch []any, t mergeType) ([]any, *fieldError) {
 	result := make([]any, 0, len(patch))
 	for i, item := range patch {
@@ -197,7 +197,7 @@ func replacedList(patch []any, t mergeType) ([]any, *fieldError) {
 			continue
 		}
 		if _, found := element[directive]; found {
-			return nil, fieldErrorf(": $patch has no place here, since the list is replaced as a whole").at(i)
+			return nil, fieldErrorf(": $patch is not allowed in a list that is replaced as a whole").at(i)
 		}
 		merged, err := mergedMap(nil, element, t.element())
 		if err != nil {
@@ -208,7 +208,7 @@ func replacedList(patch []any, t mergeType) ([]any, *fieldError) {
 	return result, nil
 }
 
-// union returns first and those of more that are not in it.
+// union returns first and the elements of more that are not in it.
 func union(first, more []any) []any {
 	var result []any
 	known := map[string]bool{}

@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
 const patchedDeployment = `
@@ -108,7 +110,7 @@ func TestJSONPatch_MatchesKustomize(t *testing.T) {
 	}
 }
 
-// Kustomize leaves nothing but the name of an element that is replaced.
+// Kustomize keeps only the name of an element that is replaced.
 func TestMergePatch_ReplacesAnElement(t *testing.T) {
 	t.Parallel()
 	object, err := parseText(patchedDeployment)
@@ -124,12 +126,12 @@ func TestMergePatch_ReplacesAnElement(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{"name": "b", "command": []any{"c"}, "env": []any{map[string]any{"name": "D"}}}
-	if got := lookup(object.(map[string]any), []any{"spec", "template", "spec", "containers", 0}); !reflect.DeepEqual(got, want) {
+	if got := template.Lookup(object.(map[string]any), []any{"spec", "template", "spec", "containers", 0}); !reflect.DeepEqual(got, want) {
 		t.Errorf("the element is %v, want %v", got, want)
 	}
 }
 
-// Patches of random parts of a pod, the same each time.
+// The random patches are the same in each run.
 func TestMergePatch_MatchesKustomizeAtRandom(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -187,7 +189,7 @@ func randomPatch(random *rand.Rand) map[string]any {
 	return map[string]any{"spec": map[string]any{"template": map[string]any{"spec": spec}}}
 }
 
-// mustPatchLikeKustomize applies a patch to an object by our own means and by
+// mustPatchLikeKustomize applies a patch to an object by this package and by
 // kustomize's filters.
 func mustPatchLikeKustomize(t *testing.T, name, object, text string) {
 	t.Helper()
@@ -230,15 +232,18 @@ func kustomizePatch(t *testing.T, object map[string]any, text string) map[string
 		}
 		filter = patchstrategicmerge.Filter{Patch: patch}
 	}
-	builds.begin()
-	defer builds.end()
+	defer template.HoldSchema()()
 	patched, err := filter.Filter([]*kyaml.RNode{node})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	objects, err := toObjects(patched)
+	asJSON, err := patched[0].MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return objects[0]
+	result := &unstructured.Unstructured{}
+	if err := result.UnmarshalJSON(asJSON); err != nil {
+		t.Fatal(err)
+	}
+	return withoutNulls(result.Object).(map[string]any)
 }

@@ -23,8 +23,8 @@ var search = flag.Int("search", 0, "search the most expensive Memcached in so ma
 
 const mostExpensiveFile = "testdata/most-expensive.yaml"
 
-// TestRender_MostExpensive renders the most expensive Memcached that admission and the
-// limit of a spec accept. A search found it, which can be repeated:
+// TestRender_MostExpensive renders the most expensive Memcached that admission and the limit
+// of a spec allow. It was found by a search:
 //
 //	go test ./reconcilers/render -run MostExpensive -search 500
 //
@@ -53,8 +53,8 @@ func TestRender_MostExpensive(t *testing.T) {
 	}
 }
 
-// cost is the least CPU time of some renderings of mc, after its set of components has
-// been built.
+// cost returns the minimum CPU time of some renderings of mc, after its set of components was
+// built.
 func cost(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) (time.Duration, error) {
 	tb.Helper()
 	least := time.Hour
@@ -69,8 +69,8 @@ func cost(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) (time.Duratio
 	return least, nil
 }
 
-// searchMostExpensive takes fields and patches away and adds others, and keeps what
-// costs more. Everything comes from the largest spec and the most expensive patches.
+// searchMostExpensive removes and adds fields and patches of the largest spec and the most
+// expensive patches, and keeps the more expensive Memcached.
 func searchMostExpensive(t *testing.T, r *Renderer, steps int) *cachev1alpha1.Memcached {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -14,10 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
-// InvalidPatchError says which of spec.patches cannot be applied, and why, without
-// the values that the patch holds.
+// InvalidPatchError says which of spec.patches is invalid, and why. It does not contain
+// values of the patch.
 type InvalidPatchError struct {
 	Index int
 	Err   error
@@ -29,9 +30,9 @@ func (e *InvalidPatchError) Error() string {
 
 func (e *InvalidPatchError) Unwrap() error { return e.Err }
 
-// patch applies patches in order to objects, which are finished, and replaces those
-// that they change. An error is an InvalidPatchError.
-func (c checker) patch(objects []*unstructured.Unstructured, patches []cachev1alpha1.Patch) error {
+// applySpecPatches applies patches in order to objects, and replaces those that they
+// change. An error is an InvalidPatchError.
+func applySpecPatches(v template.Validator, objects []*unstructured.Unstructured, patches []cachev1alpha1.Patch) error {
 	if len(patches) == 0 {
 		return nil
 	}
@@ -50,9 +51,9 @@ func (c checker) patch(objects []*unstructured.Unstructured, patches []cachev1al
 		if object == objects[i] {
 			continue
 		}
-		// Only now, since it takes time for large objects.
-		if err := c.check(object); err != nil {
-			return c.blame(objects, i, parsed, err)
+		// Once for all patches: it is slow for large objects.
+		if err := v.Validate(object); err != nil {
+			return invalidPatch(v, objects, i, parsed, err)
 		}
 		mirrorServiceAccount(object.Object)
 		objects[i] = object
@@ -60,23 +61,23 @@ func (c checker) patch(objects []*unstructured.Unstructured, patches []cachev1al
 	return nil
 }
 
-// blame returns an error that names the patch after which the object at place does not
-// fit its schema any more; failed is what is wrong with it after all of them.
-func (c checker) blame(objects []*unstructured.Unstructured, place int, patches []parsedPatch, failed error) error {
+// invalidPatch returns an error that names the first patch after which the object at index
+// at does not match its schema; failed is the error after all of them.
+func invalidPatch(v template.Validator, objects []*unstructured.Unstructured, at int, patches []parsedPatch, failed error) error {
 	index := sort.Search(len(patches)-1, func(i int) bool {
 		patched, err := applyPatches(objects, patches[:i+1])
 		if err == nil {
-			err = c.check(patched[place])
+			err = v.Validate(patched[at])
 		}
 		if err != nil {
 			failed = err
 		}
 		return err != nil
 	})
-	return &InvalidPatchError{index, fmt.Errorf("%s %s: %w", objects[place].GetKind(), objects[place].GetName(), failed)}
+	return &InvalidPatchError{index, fmt.Errorf("%s %s: %w", objects[at].GetKind(), objects[at].GetName(), failed)}
 }
 
-// applyPatches returns objects with patches applied to copies of those that they select.
+// applyPatches returns objects, with patches applied to copies of those that they select.
 func applyPatches(objects []*unstructured.Unstructured, patches []parsedPatch) ([]*unstructured.Unstructured, error) {
 	result := slices.Clone(objects)
 	for i, patch := range patches {
@@ -84,12 +85,12 @@ func applyPatches(objects []*unstructured.Unstructured, patches []parsedPatch) (
 		if err != nil {
 			return nil, &InvalidPatchError{i, err}
 		}
-		for _, place := range selected {
-			before := objects[place]
-			if result[place] == before {
-				result[place] = before.DeepCopy()
+		for _, at := range selected {
+			before := objects[at]
+			if result[at] == before {
+				result[at] = before.DeepCopy()
 			}
-			if err := patch.apply(before.Object, result[place]); err != nil {
+			if err := patch.apply(before.Object, result[at]); err != nil {
 				return nil, &InvalidPatchError{i, fmt.Errorf("%s %s: %w", before.GetKind(), before.GetName(), err)}
 			}
 		}
@@ -100,7 +101,7 @@ func applyPatches(objects []*unstructured.Unstructured, patches []parsedPatch) (
 // parsedPatch is a patch in one of its two forms.
 type parsedPatch struct {
 	target cachev1alpha1.PatchTarget
-	// merge is a strategic merge patch; nil in a JSON patch, which is operations.
+	// merge is a strategic merge patch; nil for a JSON patch, which has operations.
 	merge      map[string]any
 	operations []operation
 }
@@ -121,7 +122,7 @@ func parsePatch(patch cachev1alpha1.Patch) (parsedPatch, error) {
 	}
 }
 
-// selected returns the indices of the objects that p is for, at least one.
+// selected returns the indices of the objects that p selects, at least one.
 func (p parsedPatch) selected(objects []*unstructured.Unstructured) ([]int, error) {
 	var found []int
 	var names []string
@@ -139,16 +140,16 @@ func (p parsedPatch) selected(objects []*unstructured.Unstructured) ([]int, erro
 	}
 	switch {
 	case p.target.Group == nil && len(groups) > 1:
-		// The author's permission was checked for one group.
-		return nil, fmt.Errorf("its target has a kind of several groups, %q: set target.group", slices.Sorted(maps.Keys(groups)))
+		// Admission checked the author's permission for one group.
+		return nil, fmt.Errorf("target.kind is ambiguous between the groups %q; set target.group", slices.Sorted(maps.Keys(groups)))
 	case len(found) == 0:
 		return nil, fmt.Errorf("its target selects none of this Memcached's objects: %s", strings.Join(names, ", "))
 	}
 	return found, nil
 }
 
-// apply patches object, and rejects what a patch may not change of before, the object
-// as it was rendered.
+// apply patches object. It returns an error when the patch changes an immutable field of
+// before, the rendered object.
 func (p parsedPatch) apply(before map[string]any, object *unstructured.Unstructured) error {
 	if p.merge == nil {
 		for i, o := range p.operations {
@@ -156,11 +157,11 @@ func (p parsedPatch) apply(before map[string]any, object *unstructured.Unstructu
 				return fmt.Errorf("operation %d: %w", i, err)
 			}
 		}
-		return mustKeep(before, object.Object)
+		return checkImmutable(before, object.Object)
 	}
 	for _, field := range []string{"apiVersion", "kind"} {
 		if stated, ok := p.merge[field]; ok && stated != before[field] {
-			return fmt.Errorf("the patch is for another %s, the target's is %v; correct or remove it", field, before[field])
+			return fmt.Errorf("%s of the patch differs from the target's, which is %v; correct or remove it", field, before[field])
 		}
 	}
 	if _, ok := p.merge[directive]; ok {
@@ -169,42 +170,43 @@ func (p parsedPatch) apply(before map[string]any, object *unstructured.Unstructu
 	if err := mergeMap(object.Object, p.merge, typeOf(object.GroupVersionKind())); err != nil {
 		return err
 	}
-	return mustKeep(before, object.Object)
+	return checkImmutable(before, object.Object)
 }
 
-// mustKeep compares what a patch may not change: what the operator finds its objects
-// by, and what it did not let users choose.
-func mustKeep(before, after map[string]any) error {
+// checkImmutable returns an error when a patch changed a field by which the operator finds
+// its objects, or that is not for users to set.
+func checkImmutable(before, after map[string]any) error {
 	for _, path := range [][]any{{"apiVersion"}, {"kind"}, {"spec", "selector"}, {"spec", "podSelector"}, {"status"}} {
-		if !reflect.DeepEqual(lookup(before, path), lookup(after, path)) {
-			return fmt.Errorf("a patch may not change %s", dotted(path))
+		if !reflect.DeepEqual(template.Lookup(before, path), template.Lookup(after, path)) {
+			return fmt.Errorf("a patch may not change %s", template.Dotted(path))
 		}
 	}
 	for _, path := range [][]any{{"metadata"}, {"spec", "template", "metadata"}} {
-		was, _ := lookup(before, path).(map[string]any)
-		is, _ := lookup(after, path).(map[string]any)
+		was, _ := template.Lookup(before, path).(map[string]any)
+		is, _ := template.Lookup(after, path).(map[string]any)
 		for _, field := range fieldsOf(was, is) {
 			if field != "labels" && field != "annotations" && !reflect.DeepEqual(was[field], is[field]) {
-				return fmt.Errorf("a patch may not change %s.%s", dotted(path), field)
+				return fmt.Errorf("a patch may not change %s.%s", template.Dotted(path), field)
 			}
 		}
 		wasLabels, _ := was["labels"].(map[string]any)
 		isLabels, _ := is["labels"].(map[string]any)
 		for _, key := range fieldsOf(wasLabels, isLabels) {
 			if isReserved(key) && wasLabels[key] != isLabels[key] {
-				return fmt.Errorf("a patch may not change the label %s, which is the operator's", key)
+				return fmt.Errorf("a patch may not change the label %s, which the operator manages", key)
 			}
 		}
 	}
 	return nil
 }
 
-// isReserved tells whether a label belongs to the operator, as the rules of the CRD
-// say too.
+// isReserved reports whether the operator manages a label. The rules of the CRD list the
+// same labels.
 func isReserved(key string) bool {
 	return key == "app" || key == "memcached_cr" || key == "pod-template-hash" || strings.HasPrefix(key, "app.kubernetes.io/")
 }
 
+// fieldsOf returns the names of the fields of a and b, sorted.
 func fieldsOf(a, b map[string]any) []string {
 	all := maps.Clone(a)
 	if all == nil {
@@ -212,12 +214,4 @@ func fieldsOf(a, b map[string]any) []string {
 	}
 	maps.Copy(all, b)
 	return slices.Sorted(maps.Keys(all))
-}
-
-func dotted(path []any) string {
-	var steps []string
-	for _, step := range path {
-		steps = append(steps, fmt.Sprint(step))
-	}
-	return strings.Join(steps, ".")
 }

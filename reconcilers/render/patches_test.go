@@ -9,14 +9,15 @@ import (
 	"testing"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
 func patch(kind, text string) cachev1alpha1.Patch {
 	return cachev1alpha1.Patch{Target: cachev1alpha1.PatchTarget{Kind: kind}, Patch: text}
 }
 
-// refusedPatches are patches, and what is said of each behind "spec.patches[1]: ".
-var refusedPatches = map[string]struct {
+// rejectedPatches holds invalid patches and their errors after "spec.patches[1]: ".
+var rejectedPatches = map[string]struct {
 	patch cachev1alpha1.Patch
 	want  string
 }{
@@ -34,30 +35,30 @@ var refusedPatches = map[string]struct {
 	"rejects a regular expression as kind": {
 		patch(".*", "spec: {paused: true}"), "its target selects none of this Memcached's objects: Service sample, Deployment sample, PodDisruptionBudget sample",
 	},
-	"rejects an anchor":                       {patch("Deployment", "spec: &a {paused: true}"), "line 1: anchors (&name) are refused; write the value out wherever it is needed"},
+	"rejects an anchor":                       {patch("Deployment", "spec: &a {paused: true}"), "line 1: anchors (&name) are refused; repeat the value"},
 	"rejects text":                            {patch("Deployment", "hunter2"), "a patch is either a part of an object or a list of operations"},
 	"rejects a number":                        {patch("Deployment", "1"), "a patch is either a part of an object or a list of operations"},
-	"rejects another kind in the patch":       {patch("Deployment", "kind: StatefulSet"), "Deployment sample: the patch is for another kind, the target's is Deployment; correct or remove it"},
-	"rejects another apiVersion in the patch": {patch("Deployment", "apiVersion: [a]"), "Deployment sample: the patch is for another apiVersion, the target's is apps/v1; correct or remove it"},
+	"rejects another kind in the patch":       {patch("Deployment", "kind: StatefulSet"), "Deployment sample: kind of the patch differs from the target's, which is Deployment; correct or remove it"},
+	"rejects another apiVersion in the patch": {patch("Deployment", "apiVersion: [a]"), "Deployment sample: apiVersion of the patch differs from the target's, which is apps/v1; correct or remove it"},
 
-	"rejects another name":                   {patch("Deployment", "metadata: {name: hunter2}"), "Deployment sample: a patch may not change metadata.name"},
-	"rejects another name by an operation":   {patch("Deployment", `[{op: replace, path: /metadata/name, value: hunter2}]`), "Deployment sample: a patch may not change metadata.name"},
-	"rejects another namespace":              {patch("Deployment", "metadata: {namespace: kube-system}"), "Deployment sample: a patch may not change metadata.namespace"},
-	"rejects a finalizer":                    {patch("Deployment", "metadata: {finalizers: [a/b]}"), "Deployment sample: a patch may not change metadata.finalizers"},
-	"rejects the removal of the owners":      {patch("Deployment", "metadata: {ownerReferences: null}"), "Deployment sample: a patch may not change metadata.ownerReferences"},
-	"rejects one more owner":                 {patch("Deployment", `[{op: add, path: /metadata/ownerReferences/-, value: {apiVersion: v1, kind: Pod, name: a, uid: b}}]`), "Deployment sample: a patch may not change metadata.ownerReferences"},
-	"rejects another uid of the owner":       {patch("Deployment", `[{op: replace, path: /metadata/ownerReferences/0/uid, value: b}]`), "Deployment sample: a patch may not change metadata.ownerReferences"},
-	"rejects the removal of a label of ours": {patch("Deployment", "metadata: {labels: {app.kubernetes.io/managed-by: null}}"), "Deployment sample: a patch may not change the label app.kubernetes.io/managed-by, which is the operator's"},
-	"rejects the removal of all labels":      {patch("Service", `[{op: remove, path: /metadata/labels}]`), "Service sample: a patch may not change the label app, which is the operator's"},
-	"rejects a label of ours on the pods":    {patch("Deployment", "spec: {template: {metadata: {labels: {memcached_cr: other}}}}"), "Deployment sample: a patch may not change the label memcached_cr, which is the operator's"},
-	"rejects a reserved label":               {patch("Deployment", "metadata: {labels: {app.kubernetes.io/version: '1'}}"), "Deployment sample: a patch may not change the label app.kubernetes.io/version, which is the operator's"},
-	"rejects a Deployment's selector":        {patch("Deployment", "spec: {selector: {matchLabels: {team: web}}}"), "Deployment sample: a patch may not change spec.selector"},
-	"rejects a Service's selector":           {patch("Service", `[{op: replace, path: /spec/selector, value: {app: other}}]`), "Service sample: a patch may not change spec.selector"},
-	"rejects one key of a Service's":         {patch("Service", "spec: {selector: {memcached_cr: null}}"), "Service sample: a patch may not change spec.selector"},
-	"rejects status":                         {patch("Deployment", "status: {replicas: 3}"), "Deployment sample: a patch may not change status"},
-	"rejects the removal of metadata":        {patch("Deployment", "metadata: null"), "Deployment sample: a patch may not change metadata.name"},
-	"rejects the removal of an object":       {patch("PodDisruptionBudget", "$patch: delete"), "PodDisruptionBudget sample: a patch may not remove or replace an object as a whole"},
-	"rejects another object":                 {patch("Deployment", "$patch: replace\nspec: {}"), "Deployment sample: a patch may not remove or replace an object as a whole"},
+	"rejects another name":                           {patch("Deployment", "metadata: {name: hunter2}"), "Deployment sample: a patch may not change metadata.name"},
+	"rejects another name by an operation":           {patch("Deployment", `[{op: replace, path: /metadata/name, value: hunter2}]`), "Deployment sample: a patch may not change metadata.name"},
+	"rejects another namespace":                      {patch("Deployment", "metadata: {namespace: kube-system}"), "Deployment sample: a patch may not change metadata.namespace"},
+	"rejects a finalizer":                            {patch("Deployment", "metadata: {finalizers: [a/b]}"), "Deployment sample: a patch may not change metadata.finalizers"},
+	"rejects the removal of the owners":              {patch("Deployment", "metadata: {ownerReferences: null}"), "Deployment sample: a patch may not change metadata.ownerReferences"},
+	"rejects one more owner":                         {patch("Deployment", `[{op: add, path: /metadata/ownerReferences/-, value: {apiVersion: v1, kind: Pod, name: a, uid: b}}]`), "Deployment sample: a patch may not change metadata.ownerReferences"},
+	"rejects another uid of the owner":               {patch("Deployment", `[{op: replace, path: /metadata/ownerReferences/0/uid, value: b}]`), "Deployment sample: a patch may not change metadata.ownerReferences"},
+	"rejects the removal of a label of the operator": {patch("Deployment", "metadata: {labels: {app.kubernetes.io/managed-by: null}}"), "Deployment sample: a patch may not change the label app.kubernetes.io/managed-by, which the operator manages"},
+	"rejects the removal of all labels":              {patch("Service", `[{op: remove, path: /metadata/labels}]`), "Service sample: a patch may not change the label app, which the operator manages"},
+	"rejects a label of the operator on the pods":    {patch("Deployment", "spec: {template: {metadata: {labels: {memcached_cr: other}}}}"), "Deployment sample: a patch may not change the label memcached_cr, which the operator manages"},
+	"rejects a reserved label":                       {patch("Deployment", "metadata: {labels: {app.kubernetes.io/version: '1'}}"), "Deployment sample: a patch may not change the label app.kubernetes.io/version, which the operator manages"},
+	"rejects a Deployment's selector":                {patch("Deployment", "spec: {selector: {matchLabels: {team: web}}}"), "Deployment sample: a patch may not change spec.selector"},
+	"rejects a Service's selector":                   {patch("Service", `[{op: replace, path: /spec/selector, value: {app: other}}]`), "Service sample: a patch may not change spec.selector"},
+	"rejects one key of a Service's selector":        {patch("Service", "spec: {selector: {memcached_cr: null}}"), "Service sample: a patch may not change spec.selector"},
+	"rejects status":                                 {patch("Deployment", "status: {replicas: 3}"), "Deployment sample: a patch may not change status"},
+	"rejects the removal of metadata":                {patch("Deployment", "metadata: null"), "Deployment sample: a patch may not change metadata.name"},
+	"rejects the removal of an object":               {patch("PodDisruptionBudget", "$patch: delete"), "PodDisruptionBudget sample: a patch may not remove or replace an object as a whole"},
+	"rejects another object":                         {patch("Deployment", "$patch: replace\nspec: {}"), "Deployment sample: a patch may not remove or replace an object as a whole"},
 
 	"rejects an unknown field":           {patch("Deployment", "spec: {template: {spec: {hostnetwork: hunter2}}}"), "Deployment sample: spec.template.spec.hostnetwork: unknown field"},
 	"rejects text for a number":          {patch("Deployment", "spec: {minReadySeconds: hunter2}"), "Deployment sample: spec.minReadySeconds: expected a number"},
@@ -66,21 +67,21 @@ var refusedPatches = map[string]struct {
 	"rejects a map for a list":           {patch("Deployment", "spec: {template: {spec: {containers: {hunter2: b}}}}"), "Deployment sample: spec.template.spec.containers: expected a list"},
 	"rejects a list for a map":           {patch("Deployment", "spec: {template: [hunter2]}"), "Deployment sample: spec.template: expected a map"},
 	"rejects a map for a number":         {patch("Deployment", "spec: {minReadySeconds: {hunter2: b}}"), "Deployment sample: spec.minReadySeconds: expected a single value"},
-	"rejects an element without its key": {patch("Deployment", "spec: {template: {spec: {containers: [{image: hunter2}]}}}"), "Deployment sample: spec.template.spec.containers[0]: name is missing, by which the elements of this list are merged"},
+	"rejects an element without its key": {patch("Deployment", "spec: {template: {spec: {containers: [{image: hunter2}]}}}"), "Deployment sample: spec.template.spec.containers[0]: name is missing; elements of this list are merged by it"},
 	"rejects an element that is text":    {patch("Deployment", "spec: {template: {spec: {containers: [{name: a}, hunter2]}}}"), "Deployment sample: spec.template.spec.containers[1]: expected a map"},
 	"rejects an unknown directive":       {patch("Deployment", "spec: {template: {spec: {$patch: hunter2}}}"), "Deployment sample: spec.template.spec: $patch must be delete or replace"},
-	"rejects other directives":           {patch("Deployment", "spec: {strategy: {$retainKeys: [type]}}"), `Deployment sample: spec.strategy: the directive "$retainKeys" is not supported here; use $patch: delete or replace, or a list of operations`},
+	"rejects other directives":           {patch("Deployment", "spec: {strategy: {$retainKeys: [type]}}"), `Deployment sample: spec.strategy: the directive "$retainKeys" is not supported; use $patch: delete or replace, or a list of operations`},
 	"rejects a directive in a list that is replaced": {
 		patch("Deployment", "spec: {template: {spec: {tolerations: [{$patch: delete, key: a}]}}}"),
-		"Deployment sample: spec.template.spec.tolerations[0]: $patch has no place here, since the list is replaced as a whole",
+		"Deployment sample: spec.template.spec.tolerations[0]: $patch is not allowed in a list that is replaced as a whole",
 	},
 	"names a key with dots in brackets": {patch("Deployment", "metadata: {annotations: {example.com/a: {b: c}}}"), "Deployment sample: metadata.annotations.example.com/a: expected a string"},
 
-	"rejects the replacement of the whole":   {patch("Deployment", `[{op: replace, path: "", value: {}}]`), "operation 0: path must be text that starts with /, such as /spec/replicas"},
+	"rejects the replacement of the whole":   {patch("Deployment", `[{op: replace, path: "", value: {}}]`), "operation 0: path must be a string that starts with /, such as /spec/replicas"},
 	"rejects an operation on nothing":        {patch("Deployment", `[{op: test, path: /spec/replicas, value: 3}, {op: replace, path: /spec/nothing/here, value: hunter2}]`), "Deployment sample: operation 1: /spec/nothing/here does not exist"},
 	"rejects a removal of nothing":           {patch("Deployment", `[{op: remove, path: /spec/nothing}]`), "Deployment sample: operation 0: /spec/nothing does not exist"},
 	"rejects a move of nothing":              {patch("Deployment", `[{op: move, from: /spec/a~1b, path: /spec/revisionHistoryLimit}]`), "Deployment sample: operation 0: /spec/a~1b does not exist"},
-	"rejects a place behind the end":         {patch("Deployment", `[{op: add, path: /spec/template/spec/containers/2, value: {name: a}}]`), "Deployment sample: operation 0: /spec/template/spec/containers/2 is no place in a list of 1 elements"},
+	"rejects a place behind the end":         {patch("Deployment", `[{op: add, path: /spec/template/spec/containers/2, value: {name: a}}]`), "Deployment sample: operation 0: /spec/template/spec/containers/2 is not an index of a list of 1 elements"},
 	"rejects a place from the end":           {patch("Deployment", `[{op: remove, path: /spec/template/spec/containers/-1}]`), "Deployment sample: operation 0: /spec/template/spec/containers/-1 does not exist"},
 	"rejects a test that fails":              {patch("Deployment", `[{op: test, path: /spec/replicas, value: 99}]`), "Deployment sample: operation 0: /spec/replicas is not what the test expects"},
 	"rejects a test of what is not there":    {patch("Deployment", `[{op: test, path: /spec/revisionHistoryLimit, value: true}]`), "Deployment sample: operation 0: /spec/revisionHistoryLimit does not exist"},
@@ -88,16 +89,16 @@ var refusedPatches = map[string]struct {
 	"rejects an operation without op":        {patch("Deployment", `[{path: /spec, value: 1}]`), "operation 0: op must be add, remove, replace, move or test"},
 	"rejects a misspelt operation field":     {patch("Deployment", `[{op: add, pfad: /spec, value: 1}]`), `operation 0: unknown field "pfad"; add takes path and value`},
 	"rejects an operation without its value": {patch("Deployment", `[{op: remove, path: /spec/replicas}, {op: add, path: /spec}]`), "operation 1: value is missing; add takes path and value"},
-	"rejects null as a value":                {patch("Deployment", `[{op: add, path: /spec/revisionHistoryLimit, value: null}]`), "operation 0: value is null, which no object can hold; use remove"},
-	"rejects a path that is no text":         {patch("Deployment", `[{op: remove, path: 5}]`), "operation 0: path must be text that starts with /, such as /spec/replicas"},
-	"rejects copies, which could grow":       {patch("Deployment", `[{op: copy, from: /spec, path: /metadata/annotations/a}]`), "operation 0: copy is refused: a few of them could make an object of any size; write the value out"},
+	"rejects null as a value":                {patch("Deployment", `[{op: add, path: /spec/revisionHistoryLimit, value: null}]`), "operation 0: value is null; use remove"},
+	"rejects a path that is no text":         {patch("Deployment", `[{op: remove, path: 5}]`), "operation 0: path must be a string that starts with /, such as /spec/replicas"},
+	"rejects copies, which could grow":       {patch("Deployment", `[{op: copy, from: /spec, path: /metadata/annotations/a}]`), "operation 0: copy is not supported, since repeated copies could create an object of any size; repeat the value"},
 	"rejects a list of text":                 {patch("Deployment", "[hunter2, b]"), "operation 0: expected a map with op and path"},
 }
 
-func TestPatches_Reject(t *testing.T) {
+func TestPatches_AreRejected(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
-	for name, test := range refusedPatches {
+	for name, test := range rejectedPatches {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mc := plain()
@@ -111,45 +112,44 @@ func TestPatches_Reject(t *testing.T) {
 				t.Errorf("the error is\n%s, want\n%s", err, want)
 			}
 			if invalid, ok := errors.AsType[*InvalidPatchError](err); !ok || invalid.Index != 1 {
-				t.Errorf("it is no InvalidPatchError of patch 1: %#v", err)
+				t.Errorf("expected an InvalidPatchError of patch 1: %#v", err)
 			}
 		})
 	}
 }
 
-// What a patch says arrives as it was written: numbers as numbers that a field of whole
-// numbers takes, however large, and a null that an operation tests for.
-func TestPatches_KeepTheirValues(t *testing.T) {
+// Values of a patch are applied unchanged, including large integers and a null in a test.
+func TestPatches_KeepValues(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
 	user := []any{"spec", "template", "spec", "securityContext", "runAsUser"}
-	for sentence, test := range map[string]struct {
+	for name, test := range map[string]struct {
 		patch string
 		path  []any
 		want  any
 	}{
-		"a large number, merged":      {"spec: {template: {spec: {securityContext: {runAsUser: 1000650000}}}}", user, int64(1000650000)},
-		"a large number, replaced":    {"[{op: replace, path: /spec/template/spec/securityContext/runAsUser, value: 1000650000}]", user, int64(1000650000)},
-		"the largest number":          {"spec: {template: {spec: {securityContext: {runAsUser: 9223372036854775807}}}}", user, int64(9223372036854775807)},
-		"zero":                        {"[{op: replace, path: /spec/minReadySeconds, value: 0}]", []any{"spec", "minReadySeconds"}, int64(0)},
-		"false":                       {"[{op: add, path: /spec/paused, value: false}]", []any{"spec", "paused"}, false},
-		"an empty text":               {`[{op: add, path: /metadata/annotations, value: {a: ""}}]`, []any{"metadata", "annotations", "a"}, ""},
-		"a text that looks otherwise": {`metadata: {annotations: {a: "1e3", b: "true"}}`, []any{"metadata", "annotations", "a"}, "1e3"},
-		"a null takes away":           {"spec: {template: {spec: {securityContext: {runAsUser: null}}}}", user, nil},
-		"a null is tested for":        {"[{op: test, path: /spec/revisionHistoryLimit, value: null}]", []any{"spec", "replicas"}, int64(3)},
+		"merges a large number":      {"spec: {template: {spec: {securityContext: {runAsUser: 1000650000}}}}", user, int64(1000650000)},
+		"replaces a large number":    {"[{op: replace, path: /spec/template/spec/securityContext/runAsUser, value: 1000650000}]", user, int64(1000650000)},
+		"keeps the largest number":   {"spec: {template: {spec: {securityContext: {runAsUser: 9223372036854775807}}}}", user, int64(9223372036854775807)},
+		"keeps zero":                 {"[{op: replace, path: /spec/minReadySeconds, value: 0}]", []any{"spec", "minReadySeconds"}, int64(0)},
+		"keeps false":                {"[{op: add, path: /spec/paused, value: false}]", []any{"spec", "paused"}, false},
+		"keeps an empty string":      {`[{op: add, path: /metadata/annotations, value: {a: ""}}]`, []any{"metadata", "annotations", "a"}, ""},
+		"keeps the type of a string": {`metadata: {annotations: {a: "1e3", b: "true"}}`, []any{"metadata", "annotations", "a"}, "1e3"},
+		"removes a field by null":    {"spec: {template: {spec: {securityContext: {runAsUser: null}}}}", user, nil},
+		"tests for null":             {"[{op: test, path: /spec/revisionHistoryLimit, value: null}]", []any{"spec", "replicas"}, int64(3)},
 	} {
-		t.Run(sentence, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mc := plain()
 			mc.Spec.Patches = []cachev1alpha1.Patch{patch("Deployment", test.patch)}
-			if got := lookup(find(t, mustRender(t, r, mc), "Deployment", "sample").Object, test.path); got != test.want {
+			if got := template.Lookup(find(t, mustRender(t, r, mc), "Deployment", "sample").Object, test.path); got != test.want {
 				t.Errorf("got %v (%T), want %v", got, got, test.want)
 			}
 		})
 	}
 }
 
-func TestPatches_NameTheGroupOfAKindInTwo(t *testing.T) {
+func TestPatches_RequireTheGroupOfAnAmbiguousKind(t *testing.T) {
 	t.Parallel()
 	other := "apiVersion: serving.example.com/v1\nkind: Service\nmetadata: {name: other}\n"
 	e := inSite("resources: [other.yaml]\n")
@@ -169,7 +169,7 @@ func TestPatches_NameTheGroupOfAKindInTwo(t *testing.T) {
 	}
 }
 
-func TestPatches_ShareNothing(t *testing.T) {
+func TestPatches_ShareNoValues(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
 	mc := plain()
@@ -206,8 +206,8 @@ func scribble(value any) {
 	}
 }
 
-// A bomb of 10 KB costs no more than other text of its length: it is not expanded.
-func TestPatches_BombCostsNothing(t *testing.T) {
+// An alias bomb of 10 KB costs no more than other text of its length: it is not expanded.
+func TestPatches_DoNotExpandAliases(t *testing.T) {
 	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
 	mc := plain()
 	mc.Spec.Patches = []cachev1alpha1.Patch{patch("Deployment", aliasBomb(80))}

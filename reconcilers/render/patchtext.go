@@ -12,29 +12,30 @@ import (
 	"strings"
 
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
 const (
-	// maxPatchText is how long a patch may be, in bytes.
+	// maxPatchText is the maximum length of a patch, in bytes.
 	maxPatchText = 16 << 10
-	// maxPatchJSON is how long a patch may be once it is written as JSON, in bytes.
+	// maxPatchJSON is the maximum length of a patch as JSON, in bytes.
 	maxPatchJSON = 32 << 10
-	// maxPatchValues is how many keys and values a patch may have: what it costs to apply
-	// one depends on their number. 8 KB of a Deployment, written by hand, has about 500.
+	// maxPatchValues is the maximum number of keys and values in a patch, on which the cost of
+	// applying it depends. 8 KB of a Deployment have about 500.
 	maxPatchValues = 1000
-	// maxPatchDepth is how deep maps and lists may be nested in a patch. An affinity
-	// term, the deepest part of a Deployment, ends at level 14.
+	// maxPatchDepth is the maximum nesting of maps and lists in a patch. An affinity term,
+	// the deepest part of a Deployment, ends at level 14.
 	maxPatchDepth = 32
 )
 
-// parseText reads the text of a patch into maps, lists and scalars, as
-// sigs.k8s.io/yaml would, so that on is true and "on" is text. Unlike that, it refuses
-// what makes a document mean more, or something else, than it shows: anchors, aliases,
-// merge keys, tags, further documents, keys that are no strings or that come twice.
-// Nothing is expanded, so that the memory needed is proportional to the text.
+// parseText parses the text of a patch into maps, lists and scalars as sigs.k8s.io/yaml
+// does: on is true and "on" is a string. It rejects anchors, aliases, merge keys, tags,
+// further documents, keys that are not strings, and duplicate keys. Nothing is expanded,
+// so that the memory needed is proportional to the text.
 func parseText(text string) (any, error) {
 	if len(text) > maxPatchText {
-		return nil, &LimitError{fmt.Sprintf("the patch has %d bytes, which is more than the maximum of %d; split it or leave comments out", len(text), maxPatchText)}
+		return nil, &LimitError{fmt.Sprintf("the patch has %d bytes, which is more than the maximum of %d; split it or remove comments", len(text), maxPatchText)}
 	}
 	root, err := parseNodes(text)
 	if err != nil {
@@ -47,13 +48,13 @@ func parseText(text string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if size := jsonSize(value); size > maxPatchJSON {
+	if size := template.JSONSize(value); size > maxPatchJSON {
 		return nil, &LimitError{fmt.Sprintf("the patch has %d bytes as JSON, which is more than the maximum of %d; split it", size, maxPatchJSON)}
 	}
 	return value, nil
 }
 
-// parseNodes parses text, which must hold one document.
+// parseNodes parses text, which must contain one document.
 func parseNodes(text string) (root *kyaml.Node, err error) {
 	defer func() {
 		if recover() != nil {
@@ -69,21 +70,21 @@ func parseNodes(text string) (root *kyaml.Node, err error) {
 		return nil, syntaxError(err)
 	}
 	if err := decoder.Decode(&next); !errors.Is(err, io.EOF) {
-		return nil, errors.New("the patch holds a second document (after ---); write it as a patch of its own")
+		return nil, errors.New("the patch contains a second document (after ---); make it a separate patch")
 	}
 	return document.Content[0], nil
 }
 
-// syntaxError is what the YAML parser says, less the name of an anchor.
+// syntaxError returns the error of the YAML parser without the names of anchors.
 func syntaxError(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if strings.HasPrefix(text, "unknown anchor") {
-		return errors.New("aliases (*name) are refused; write the value out")
+		return errors.New("aliases (*name) are refused; repeat the value")
 	}
 	return fmt.Errorf("it cannot be read as YAML: %s", text)
 }
 
-// countNodes counts node and those within it, without following aliases.
+// countNodes counts node and the nodes below it, without following aliases.
 func countNodes(node *kyaml.Node) int {
 	count := 1
 	for _, inner := range node.Content {
@@ -96,11 +97,11 @@ func countNodes(node *kyaml.Node) int {
 func plainValue(node *kyaml.Node, depth int) (any, error) {
 	switch {
 	case node.Kind == kyaml.AliasNode:
-		return nil, fmt.Errorf("line %d: aliases (*name) are refused; write the value out", node.Line)
+		return nil, fmt.Errorf("line %d: aliases (*name) are refused; repeat the value", node.Line)
 	case node.Anchor != "":
-		return nil, fmt.Errorf("line %d: anchors (&name) are refused; write the value out wherever it is needed", node.Line)
+		return nil, fmt.Errorf("line %d: anchors (&name) are refused; repeat the value", node.Line)
 	case node.Style&kyaml.TaggedStyle != 0:
-		return nil, fmt.Errorf("line %d: tags (!name) are refused; quote what is text", node.Line)
+		return nil, fmt.Errorf("line %d: tags (!name) are refused; quote strings", node.Line)
 	case depth > maxPatchDepth:
 		return nil, fmt.Errorf("line %d: maps and lists are nested more than %d deep", node.Line, maxPatchDepth)
 	}
@@ -122,12 +123,13 @@ func plainValue(node *kyaml.Node, depth int) (any, error) {
 	}
 }
 
+// plainMap converts a map at level depth.
 func plainMap(node *kyaml.Node, depth int) (any, error) {
 	fields := make(map[string]any, len(node.Content)/2)
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		keyNode := node.Content[i]
 		if keyNode.Kind == kyaml.ScalarNode && keyNode.Style == 0 && keyNode.Value == "<<" {
-			return nil, fmt.Errorf("line %d: merge keys (<<) are refused; write the fields out", keyNode.Line)
+			return nil, fmt.Errorf("line %d: merge keys (<<) are refused; repeat the fields", keyNode.Line)
 		}
 		key, err := plainValue(keyNode, depth)
 		if err != nil {
@@ -135,10 +137,10 @@ func plainMap(node *kyaml.Node, depth int) (any, error) {
 		}
 		name, isString := key.(string)
 		if !isString && keyNode.Kind != kyaml.ScalarNode {
-			return nil, fmt.Errorf("line %d: a key is a map or a list; only text can be one", keyNode.Line)
+			return nil, fmt.Errorf("line %d: a key is a map or a list; keys must be strings", keyNode.Line)
 		}
 		if !isString {
-			return nil, fmt.Errorf("line %d: the key %s is no text in YAML; quote it", keyNode.Line, keyNode.Value)
+			return nil, fmt.Errorf("line %d: the key %s is not a string in YAML; quote it", keyNode.Line, keyNode.Value)
 		}
 		if _, twice := fields[name]; twice {
 			return nil, fmt.Errorf("line %d: the key %q is already set in this map", keyNode.Line, name)
@@ -150,8 +152,8 @@ func plainMap(node *kyaml.Node, depth int) (any, error) {
 	return fields, nil
 }
 
-// yamlWords are the words that YAML 1.1, and with it Kubernetes, reads as something
-// other than text.
+// yamlWords maps the words that YAML 1.1, and therefore Kubernetes, does not read as strings
+// to their values.
 var yamlWords = map[string]any{
 	"": nil, "~": nil, "null": nil, "Null": nil, "NULL": nil,
 	"y": true, "Y": true, "yes": true, "Yes": true, "YES": true, "on": true, "On": true, "ON": true, "true": true, "True": true, "TRUE": true,
@@ -163,6 +165,7 @@ var (
 	yamlInfinite = regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 )
 
+// plainScalar converts a scalar: a quoted one is a string.
 func plainScalar(node *kyaml.Node) (any, error) {
 	text := node.Value
 	if node.Style != 0 {
@@ -175,7 +178,7 @@ func plainScalar(node *kyaml.Node) (any, error) {
 		return text, nil
 	}
 	if yamlInfinite.MatchString(text) {
-		return nil, fmt.Errorf("line %d: infinity and NaN are no numbers of JSON; quote what is text", node.Line)
+		return nil, fmt.Errorf("line %d: infinity and NaN are not valid in JSON; quote strings", node.Line)
 	}
 	digits := text
 	if text[0] != '.' {
@@ -184,7 +187,7 @@ func plainScalar(node *kyaml.Node) (any, error) {
 			return whole, nil
 		}
 		if _, err := strconv.ParseUint(digits, 0, 64); err == nil {
-			return nil, fmt.Errorf("line %d: a number does not fit into 64 bits with sign; quote what is text", node.Line)
+			return nil, fmt.Errorf("line %d: a number exceeds a signed 64-bit integer; quote strings", node.Line)
 		}
 		if !yamlFloat.MatchString(digits) {
 			return text, nil
@@ -195,15 +198,16 @@ func plainScalar(node *kyaml.Node) (any, error) {
 	case !ok:
 		return text, nil
 	case number == math.Trunc(number) && math.Abs(number) < 1<<63:
-		// JSON knows no difference between 1.0 and 1.
+		// JSON does not distinguish 1.0 and 1.
 		return int64(number), nil
 	default:
 		return number, nil
 	}
 }
 
-// parseFloat parses a number; what is none, or too large, is text in YAML.
-func parseFloat(text string) (float64, bool) {
+// parseFloat parses a number. ok is false for other text and numbers that are too large,
+// which YAML reads as strings.
+func parseFloat(text string) (number float64, ok bool) {
 	number, err := strconv.ParseFloat(text, 64)
 	return number, err == nil
 }

@@ -11,9 +11,11 @@ import (
 
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
-// aliasBomb is a text of size levels that would expand to nine to the power of levels.
+// aliasBomb returns a text that would expand to nine to the power of levels values.
 func aliasBomb(levels int) string {
 	bomb := "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
 	for i := 1; i < levels; i++ {
@@ -26,30 +28,30 @@ func TestParseText_Rejects(t *testing.T) {
 	t.Parallel()
 	nested := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
 	for name, test := range map[string]struct{ text, want string }{
-		"rejects an alias bomb":                {aliasBomb(9), "line 1: anchors (&name) are refused; write the value out wherever it is needed"},
-		"rejects an anchor that is not used":   {"a: 1\nb: &b [x]", "line 2: anchors (&name) are refused; write the value out wherever it is needed"},
-		"rejects an anchor on a key":           {"&a b: 1", "line 1: anchors (&name) are refused; write the value out wherever it is needed"},
-		"rejects an anchor on the whole":       {"&a\nb: 1", "line 1: anchors (&name) are refused; write the value out wherever it is needed"},
-		"rejects an alias of nothing":          {"a: *hunter2", "aliases (*name) are refused; write the value out"},
-		"rejects an alias of an outer map":     {"a: &a\n  b: *a", "line 1: anchors (&name) are refused; write the value out wherever it is needed"},
-		"rejects a tag of its own":             {"a: !secret x", "line 1: tags (!name) are refused; quote what is text"},
-		"rejects a tag that makes text":        {"a:\n  b: !!str 5", "line 2: tags (!name) are refused; quote what is text"},
-		"rejects a tag that makes binary":      {"a: !!binary aGk=", "line 1: tags (!name) are refused; quote what is text"},
-		"rejects a tag on a map":               {"a: !!set {x}", "line 1: tags (!name) are refused; quote what is text"},
-		"rejects a merge key":                  {"a:\n  <<: {b: 1}", "line 2: merge keys (<<) are refused; write the fields out"},
-		"rejects a second document":            {"a: 1\n---\nb: 2", "the patch holds a second document (after ---); write it as a patch of its own"},
-		"rejects a second document of nothing": {"a: 1\n---\n", "the patch holds a second document (after ---); write it as a patch of its own"},
-		"rejects a broken second document":     {"a: 1\n---\n[", "the patch holds a second document (after ---); write it as a patch of its own"},
+		"rejects an alias bomb":                {aliasBomb(9), "line 1: anchors (&name) are refused; repeat the value"},
+		"rejects an anchor that is not used":   {"a: 1\nb: &b [x]", "line 2: anchors (&name) are refused; repeat the value"},
+		"rejects an anchor on a key":           {"&a b: 1", "line 1: anchors (&name) are refused; repeat the value"},
+		"rejects an anchor on the whole":       {"&a\nb: 1", "line 1: anchors (&name) are refused; repeat the value"},
+		"rejects an alias of nothing":          {"a: *hunter2", "aliases (*name) are refused; repeat the value"},
+		"rejects an alias of an outer map":     {"a: &a\n  b: *a", "line 1: anchors (&name) are refused; repeat the value"},
+		"rejects a tag of its own":             {"a: !secret x", "line 1: tags (!name) are refused; quote strings"},
+		"rejects a tag that makes text":        {"a:\n  b: !!str 5", "line 2: tags (!name) are refused; quote strings"},
+		"rejects a tag that makes binary":      {"a: !!binary aGk=", "line 1: tags (!name) are refused; quote strings"},
+		"rejects a tag on a map":               {"a: !!set {x}", "line 1: tags (!name) are refused; quote strings"},
+		"rejects a merge key":                  {"a:\n  <<: {b: 1}", "line 2: merge keys (<<) are refused; repeat the fields"},
+		"rejects a second document":            {"a: 1\n---\nb: 2", "the patch contains a second document (after ---); make it a separate patch"},
+		"rejects a second document of nothing": {"a: 1\n---\n", "the patch contains a second document (after ---); make it a separate patch"},
+		"rejects a broken second document":     {"a: 1\n---\n[", "the patch contains a second document (after ---); make it a separate patch"},
 		"rejects a key twice":                  {"a: 1\nb: 2\na: 3", `line 3: the key "a" is already set in this map`},
 		"rejects a key twice in JSON":          {`{"a": {"b": 1, "b": 2}}`, `line 1: the key "b" is already set in this map`},
-		"rejects a number as a key":            {"1: a", "line 1: the key 1 is no text in YAML; quote it"},
-		"rejects a boolean as a key":           {"a: {y: b}", "line 1: the key y is no text in YAML; quote it"},
-		"rejects null as a key":                {"~: b", "line 1: the key ~ is no text in YAML; quote it"},
-		"rejects a list as a key":              {"[a]: b", "line 1: a key is a map or a list; only text can be one"},
-		"rejects a map as a key":               {"? {a: b}\n: c", "line 1: a key is a map or a list; only text can be one"},
-		"rejects infinity":                     {"a: -.inf", "line 1: infinity and NaN are no numbers of JSON; quote what is text"},
-		"rejects NaN":                          {"a: .NaN", "line 1: infinity and NaN are no numbers of JSON; quote what is text"},
-		"rejects a number above 64 bits":       {"a: 9223372036854775808", "line 1: a number does not fit into 64 bits with sign; quote what is text"},
+		"rejects a number as a key":            {"1: a", "line 1: the key 1 is not a string in YAML; quote it"},
+		"rejects a boolean as a key":           {"a: {y: b}", "line 1: the key y is not a string in YAML; quote it"},
+		"rejects null as a key":                {"~: b", "line 1: the key ~ is not a string in YAML; quote it"},
+		"rejects a list as a key":              {"[a]: b", "line 1: a key is a map or a list; keys must be strings"},
+		"rejects a map as a key":               {"? {a: b}\n: c", "line 1: a key is a map or a list; keys must be strings"},
+		"rejects infinity":                     {"a: -.inf", "line 1: infinity and NaN are not valid in JSON; quote strings"},
+		"rejects NaN":                          {"a: .NaN", "line 1: infinity and NaN are not valid in JSON; quote strings"},
+		"rejects a number above 64 bits":       {"a: 9223372036854775808", "line 1: a number exceeds a signed 64-bit integer; quote strings"},
 		"rejects 33 levels":                    {nested(33), "line 1: maps and lists are nested more than 32 deep"},
 		"rejects 500 levels":                   {nested(500), "line 1: maps and lists are nested more than 32 deep"},
 		"rejects nothing":                      {"", "the patch is empty"},
@@ -60,7 +62,7 @@ func TestParseText_Rejects(t *testing.T) {
 		"rejects bytes that are no UTF-8":      {"a: \xff", "it cannot be read as YAML: invalid leading UTF-8 octet"},
 		"rejects an unknown directive":         {"%YAML 3.0\n---\na: 1", "it cannot be read as YAML: found incompatible YAML document"},
 		"rejects 1,001 keys and values":        {"[" + strings.Repeat("a,", 1000) + "]", "the patch has 1001 keys and values, which is more than the maximum of 1000; split it"},
-		"rejects 16,385 bytes":                 {"a: " + strings.Repeat("x", maxPatchText-2), "the patch has 16385 bytes, which is more than the maximum of 16384; split it or leave comments out"},
+		"rejects 16,385 bytes":                 {"a: " + strings.Repeat("x", maxPatchText-2), "the patch has 16385 bytes, which is more than the maximum of 16384; split it or remove comments"},
 		"rejects 32,770 bytes of JSON":         {`a: "` + strings.Repeat(`\0`, 5460) + `xx"`, "the patch has 32770 bytes as JSON, which is more than the maximum of 32768; split it"},
 	} {
 		value, err := parseText(test.text)
@@ -72,7 +74,7 @@ func TestParseText_Rejects(t *testing.T) {
 	}
 }
 
-func TestParseText_ReadsAsKubernetesDoes(t *testing.T) {
+func TestParseText_MatchesKubernetes(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"{}", "[]", "a: b", "a: {b: [c, {d: e}]}", `{"a": "b"}`, "--- \na: 1\n...\n", "%YAML 1.1\n---\na: 1", "\ufeffa: 1",
@@ -88,8 +90,8 @@ func TestParseText_ReadsAsKubernetesDoes(t *testing.T) {
 	}
 }
 
-// mustReadAsKubernetes compares what parseText accepts with sigs.k8s.io/yaml, which
-// kubectl and the API server read YAML with.
+// mustReadAsKubernetes compares parseText with sigs.k8s.io/yaml, by which kubectl and the API
+// server read YAML.
 func mustReadAsKubernetes(t *testing.T, text string) {
 	t.Helper()
 	got, err := parseText(text)
@@ -111,8 +113,8 @@ func mustReadAsKubernetes(t *testing.T, text string) {
 	}
 }
 
-// FuzzParseText looks for a text that parseText panics on, reads otherwise than
-// Kubernetes does, or takes much memory for.
+// FuzzParseText searches for a text on which parseText panics, differs from Kubernetes, or
+// allocates much memory.
 func FuzzParseText(f *testing.F) {
 	for _, text := range []string{
 		"a: &a [*a]", "a: 1\n---\nb: 2", "<<: {a: b}", "a: !!binary x", "? [a]\n: b", "- {op: add, path: /spec, value: 1e3}", "a: |+2\n   x\n",
@@ -126,7 +128,7 @@ func FuzzParseText(f *testing.F) {
 		if most := uint64(128<<10 + 2<<10*min(len(text), maxPatchText)); used > most {
 			t.Errorf("%d bytes of text take %d bytes of memory, more than %d", len(text), used, most)
 		}
-		// The sign ! alone says that what follows is text; parseText cannot see it.
+		// A single ! tags a string, which the parser does not report.
 		if err == nil && !strings.Contains(text, "!") {
 			mustReadAsKubernetes(t, text)
 		}
@@ -147,7 +149,7 @@ func TestJSONSize_IsExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := jsonSize(value); got != len(asJSON) {
+		if got := template.JSONSize(value); got != len(asJSON) {
 			t.Errorf("the size of %s is %d, want %d", asJSON, got, len(asJSON))
 		}
 	}

@@ -13,13 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
-// typedTexts are texts that YAML without quotes reads as something else than a string.
+// typedTexts lists texts that YAML without quotes does not read as strings.
 var typedTexts = []string{"true", "null", "~", "1e3", "12345", "0x1f", "0o17", "1_000", ".inf", "2026-01-01", "12:30:45", "yes", "off", "-", "="}
 
-// hostileSpecs are Memcacheds that have broken other ones, or come out otherwise
-// themselves, where rendering depended on what was rendered before.
+// hostileSpecs returns specs that broke other Memcacheds, or were rendered differently, when
+// rendering depended on the Memcacheds before.
 func hostileSpecs() map[string]func(*cachev1alpha1.MemcachedSpec) {
 	specs := map[string]func(*cachev1alpha1.MemcachedSpec){
 		"has a key of 1,100 characters in matchLabels": func(s *cachev1alpha1.MemcachedSpec) {
@@ -31,20 +32,20 @@ func hostileSpecs() map[string]func(*cachev1alpha1.MemcachedSpec) {
 		"has a merge key": func(s *cachev1alpha1.MemcachedSpec) {
 			s.NodeSelector = map[string]cachev1alpha1.LabelValue{"<<": "v"}
 		},
-		"has an annotation that kustomize obeys": func(s *cachev1alpha1.MemcachedSpec) {
-			s.Service = &cachev1alpha1.Service{Annotations: map[string]cachev1alpha1.AnnotationValue{localConfigAnnotation: "true"}}
+		"has an annotation that controls kustomize": func(s *cachev1alpha1.MemcachedSpec) {
+			s.Service = &cachev1alpha1.Service{Annotations: map[string]cachev1alpha1.AnnotationValue{template.LocalConfigAnnotation: "true"}}
 		},
 		"has an annotation that kustomize removes": func(s *cachev1alpha1.MemcachedSpec) {
 			s.Service = &cachev1alpha1.Service{Annotations: map[string]cachev1alpha1.AnnotationValue{"internal.config.kubernetes.io/index": "1"}}
 		},
-		"has an image like a mark": func(s *cachev1alpha1.MemcachedSpec) { s.Image = new(cachev1alpha1.Image("mark-0001")) },
+		"has an image like a placeholder": func(s *cachev1alpha1.MemcachedSpec) { s.Image = new(cachev1alpha1.Image("placeholder-0001")) },
 		"has an image like a prefixed name": func(s *cachev1alpha1.MemcachedSpec) {
-			s.Image = new(cachev1alpha1.Image(namePrefix + "memcached"))
+			s.Image = new(cachev1alpha1.Image(template.NamePrefix + "memcached"))
 		},
 		"has every key typed": func(s *cachev1alpha1.MemcachedSpec) {
 			s.NodeSelector = map[string]cachev1alpha1.LabelValue{}
 			for _, text := range typedTexts {
-				if !strings.ContainsFunc(text, isForeignToKeys) {
+				if !strings.ContainsFunc(text, isInvalidInKey) {
 					s.NodeSelector[text] = cachev1alpha1.LabelValue(text)
 				}
 			}
@@ -62,7 +63,7 @@ func hostileSpecs() map[string]func(*cachev1alpha1.MemcachedSpec) {
 	return specs
 }
 
-// plainSpecs turn on the same components as the hostile ones.
+// plainSpecs returns specs that enable the same components as the hostile ones.
 func plainSpecs() []func(*cachev1alpha1.MemcachedSpec) {
 	return []func(*cachev1alpha1.MemcachedSpec){
 		func(*cachev1alpha1.MemcachedSpec) {},
@@ -83,8 +84,8 @@ func plainSpecs() []func(*cachev1alpha1.MemcachedSpec) {
 	}
 }
 
-// outcome is what Render returns, as text.
-func outcome(r *Renderer, mc *cachev1alpha1.Memcached) string {
+// resultOf returns the objects or the error of Render as text.
+func resultOf(r *Renderer, mc *cachev1alpha1.Memcached) string {
 	objects, err := r.Render(mc)
 	if err != nil {
 		return "error: " + err.Error()
@@ -100,14 +101,14 @@ func outcome(r *Renderer, mc *cachev1alpha1.Memcached) string {
 	return string(text)
 }
 
-func TestRender_DoesNotDependOnMemcachedsBefore(t *testing.T) {
+func TestRender_DoesNotDependOnPreviousMemcacheds(t *testing.T) {
 	t.Parallel()
 	fresh := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
 	want := map[int]string{}
 	for i, set := range plainSpecs() {
 		mc := named("plain")
 		set(&mc.Spec)
-		want[i] = outcome(fresh, mc)
+		want[i] = resultOf(fresh, mc)
 		if strings.HasPrefix(want[i], "error") {
 			t.Fatal(want[i])
 		}
@@ -116,7 +117,7 @@ func TestRender_DoesNotDependOnMemcachedsBefore(t *testing.T) {
 	for name, set := range hostileSpecs() {
 		hostile := named("hostile")
 		set(&hostile.Spec)
-		first, second := outcome(after, hostile), outcome(fresh, hostile)
+		first, second := resultOf(after, hostile), resultOf(fresh, hostile)
 		if first != second {
 			t.Errorf("a Memcached that %s renders to %s before others, and to %s after them", name, first, second)
 		}
@@ -124,17 +125,17 @@ func TestRender_DoesNotDependOnMemcachedsBefore(t *testing.T) {
 	for i, set := range plainSpecs() {
 		mc := named("plain")
 		set(&mc.Spec)
-		if got := outcome(after, mc); got != want[i] {
+		if got := resultOf(after, mc); got != want[i] {
 			t.Errorf("after hostile Memcacheds, plain Memcached %d renders to %s, want %s", i, got, want[i])
 		}
 	}
 }
 
-func TestRender_KeepsTexts(t *testing.T) {
+func TestRender_KeepsTextsOfAnyType(t *testing.T) {
 	t.Parallel()
 	for tree, r := range map[string]*Renderer{
-		"by placeholders": mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true}),
-		"by full builds": mustNew(t, edited(t, inSite(`patches:
+		"renders placeholders": mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true}),
+		"renders full builds": mustNew(t, edited(t, inSite(`patches:
 - target: {kind: Deployment, labelSelector: memcached_cr}
   patch: |-
     - {op: add, path: /spec/revisionHistoryLimit, value: 3}
@@ -145,13 +146,13 @@ func TestRender_KeepsTexts(t *testing.T) {
 				t.Parallel()
 				mc := named("cache")
 				hostileSpecs()["has the texts "+text](&mc.Spec)
-				pod := lookup(find(t, mustRender(t, r, mc), "Deployment", "cache").Object, []any{"spec", "template"})
+				pod := template.Lookup(find(t, mustRender(t, r, mc), "Deployment", "cache").Object, []any{"spec", "template"})
 				for _, path := range [][]any{
 					{"spec", "serviceAccountName"}, {"spec", "serviceAccount"}, {"spec", "priorityClassName"}, {"spec", "nodeSelector", "key"},
 					{"spec", "containers", 0, "image"}, {"spec", "containers", 0, "imagePullPolicy"}, {"metadata", "annotations", "key"},
 				} {
-					if got := lookup(pod, path); got != text {
-						t.Errorf("%s is %T %v", dotted(path), got, got)
+					if got := template.Lookup(pod, path); got != text {
+						t.Errorf("%s is %T %v", template.Dotted(path), got, got)
 					}
 				}
 			})
@@ -159,10 +160,9 @@ func TestRender_KeepsTexts(t *testing.T) {
 	}
 }
 
-// FuzzRender_DoesNotDependOnOrder renders Memcacheds in an order of the fuzzer's, with
-// the memory of the renderer cleared now and then, over shipped and edited trees: each
-// must come out as it did the first time.
-func FuzzRender_DoesNotDependOnOrder(f *testing.F) {
+// FuzzSets_DoNotDependOnOrder renders Memcacheds in any order, clears the cached sets
+// between them, and expects the same result for each as the first time.
+func FuzzSets_DoNotDependOnOrder(f *testing.F) {
 	var specs []func(*cachev1alpha1.MemcachedSpec)
 	hostile := hostileSpecs()
 	for _, name := range slices.Sorted(maps.Keys(hostile)) {
@@ -182,7 +182,7 @@ func FuzzRender_DoesNotDependOnOrder(f *testing.F) {
 		n := int(tree) % len(trees)
 		for i, b := range order[:min(len(order), 8)] {
 			if b == 255 {
-				renderers[n].sets.Clear()
+				renderers[n].sets.cache.Clear()
 				continue
 			}
 			mc := named("cache")
@@ -191,7 +191,7 @@ func FuzzRender_DoesNotDependOnOrder(f *testing.F) {
 				mc.Spec.ServiceAccountName = new(cachev1alpha1.ObjectName(text))
 			}
 			id := fmt.Sprintf("%d %d %d %q", n, int(b)%len(specs), i%2, text)
-			got := outcome(renderers[n], mc)
+			got := resultOf(renderers[n], mc)
 			if want, seen := first[id]; seen && got != want {
 				t.Fatalf("the same Memcached renders to\n%s\nand to\n%s", want, got)
 			}

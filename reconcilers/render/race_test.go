@@ -10,15 +10,15 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-// Under -race: goroutines meet at plans that are not made yet, at compiled ones, at
-// patches and at whole builds, and each gets what it would get alone.
-func TestManyGoroutinesRenderAtOnce(t *testing.T) {
+// Under -race: goroutines render sets that are not built yet, prebuilt sets, patches and full
+// builds concurrently, with the same results as alone.
+func TestRender_IsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
-	for sentence, e := range map[string]edits{
-		"compiled":        nil,
-		"by whole builds": inSite("replicas: [{name: memcached, count: 7}]\n"),
+	for name, e := range map[string]edits{
+		"renders prebuilt sets": nil,
+		"renders full builds":   inSite("replicas: [{name: memcached, count: 7}]\n"),
 	} {
-		t.Run(sentence, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tree := edited(t, e)
 			alone, together := mustNew(t, tree, Defaults{AllowPrivilegedFields: true}), mustNew(t, tree, Defaults{AllowPrivilegedFields: true})
@@ -37,9 +37,9 @@ func TestManyGoroutinesRenderAtOnce(t *testing.T) {
 							return
 						}
 						if asJSON(t, objects) != want[i] {
-							t.Errorf("%s is another when others are rendered beside it", variant(i).Name)
+							t.Errorf("%s differs when others are rendered concurrently", variant(i).Name)
 						}
-						// What a caller does with his objects is his own affair.
+						// A caller may modify the objects.
 						objects[0].SetLabels(map[string]string{"mine": "yes"})
 						objects[0].GetOwnerReferences()[0].Name = "mine"
 					}

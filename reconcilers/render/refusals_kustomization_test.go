@@ -5,9 +5,34 @@ package render
 import (
 	"strings"
 	"testing"
+
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
-func TestNewRefusesWhatKustomizationsMayNotDo(t *testing.T) {
+var rejectsUnsupportedKustomizationsTests = map[string]string{
+	"openapi":               "{path: schema.json}",
+	"generators":            "[generator.yaml]",
+	"transformers":          `["{apiVersion: builtin, kind: PrefixTransformer, metadata: {name: x}, prefix: x-}"]`,
+	"validators":            "[validator.yaml]",
+	"helmCharts":            "[{name: memcached, repo: https://charts.example.com}]",
+	"helmGlobals":           "{chartHome: charts}",
+	"crds":                  "[crd.yaml]",
+	"configurations":        "[names.yaml]",
+	"vars":                  "[{name: X, objref: {kind: Service, name: memcached, apiVersion: v1}}]",
+	"bases":                 "[../other]",
+	"commonLabels":          "{team: web}",
+	"namespace":             "default",
+	"namePrefix":            "x-",
+	"nameSuffix":            "-x",
+	"secretGenerator":       "[{name: s, literals: [a=b]}]",
+	"patchesStrategicMerge": "[patch.yaml]",
+	"patchesJson6902":       "[{path: patch.yaml, target: {kind: Deployment, version: v1, name: memcached}}]",
+	"imageTags":             "[{name: memcached, newTag: latest}]",
+	"sortOptions":           "{order: fifo}",
+	"buildMetadata":         "[originAnnotations]",
+}
+
+func TestNew_RejectsUnsupportedKustomizations(t *testing.T) {
 	refusals := map[string]refusal{
 		"a kustomization that is not YAML": {
 			edits{baseFile: "resources: [\n"},
@@ -31,7 +56,7 @@ func TestNewRefusesWhatKustomizationsMayNotDo(t *testing.T) {
 		},
 		"two kustomization files in one directory": {
 			edits{"base/kustomization.yml": "resources: []\n"},
-			[]string{"base/kustomization.yml", "another kustomization file"},
+			[]string{"base/kustomization.yml", "second kustomization file"},
 		},
 		"no kustomization in base": {
 			edits{baseFile: ""},
@@ -39,15 +64,15 @@ func TestNewRefusesWhatKustomizationsMayNotDo(t *testing.T) {
 		},
 		"a base that lists nothing": {
 			edits{baseFile: "resources: []\n"},
-			[]string{baseFile, "no object comes out"},
+			[]string{baseFile, "builds no object"},
 		},
 		"a base of inputs alone": {
 			edits{baseFile: "resources: [memcached.yaml, values.yaml]\n"},
-			[]string{baseFile, "no object comes out"},
+			[]string{baseFile, "builds no object"},
 		},
 		"a component that no field turns on": {
 			edits{"components/unknown/kustomization.yaml": component + "resources: []\n"},
-			[]string{"components/unknown", "spec.unknown", memcachedFile, valuesFile},
+			[]string{"components/unknown", "spec.unknown", template.MemcachedFile, template.ValuesFile},
 		},
 		"a component without a kustomization": {
 			edits{imageFile: "", "components/image/patch.yaml": "spec: {}\n"},
@@ -66,34 +91,13 @@ func TestNewRefusesWhatKustomizationsMayNotDo(t *testing.T) {
 			[]string{siteFile, "labels[0].includeSelectors"},
 		},
 	}
-	for field, value := range map[string]string{
-		"openapi":               "{path: schema.json}",
-		"generators":            "[generator.yaml]",
-		"transformers":          `["{apiVersion: builtin, kind: PrefixTransformer, metadata: {name: x}, prefix: x-}"]`,
-		"validators":            "[validator.yaml]",
-		"helmCharts":            "[{name: memcached, repo: https://charts.example.com}]",
-		"helmGlobals":           "{chartHome: charts}",
-		"crds":                  "[crd.yaml]",
-		"configurations":        "[names.yaml]",
-		"vars":                  "[{name: X, objref: {kind: Service, name: memcached, apiVersion: v1}}]",
-		"bases":                 "[../other]",
-		"commonLabels":          "{team: web}",
-		"namespace":             "default",
-		"namePrefix":            "x-",
-		"nameSuffix":            "-x",
-		"secretGenerator":       "[{name: s, literals: [a=b]}]",
-		"patchesStrategicMerge": "[patch.yaml]",
-		"patchesJson6902":       "[{path: patch.yaml, target: {kind: Deployment, version: v1, name: memcached}}]",
-		"imageTags":             "[{name: memcached, newTag: latest}]",
-		"sortOptions":           "{order: fifo}",
-		"buildMetadata":         "[originAnnotations]",
-	} {
-		refusals["the field "+field] = refusal{inSite(field + ": " + value + "\n"), []string{siteFile, `field "` + field + `" is refused`}}
+	for field, value := range rejectsUnsupportedKustomizationsTests {
+		refusals["field "+field] = refusal{inSite(field + ": " + value + "\n"), []string{siteFile, `field "` + field + `" is refused`}}
 	}
 	testRefusals(t, refusals)
 }
 
-func TestNewRefusesWhatLiesOutsideTheTree(t *testing.T) {
+func TestNew_RejectsFilesOutsideOfTheTree(t *testing.T) {
 	configMap := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"
 	refusals := map[string]refusal{
 		"a directory with the name of a repository, which kustomize would fetch": {
@@ -132,7 +136,7 @@ func TestNewRefusesWhatLiesOutsideTheTree(t *testing.T) {
 			[]string{baseFile, `resources: "more.yaml"`},
 		},
 	}
-	for sentence, entry := range map[string]string{
+	for name, entry := range map[string]string{
 		"a URL":                    "https://example.com/more.yaml",
 		"a repository by URL":      "https://github.com/example/more//base?ref=v1",
 		"a repository without URL": "github.com/example/more",
@@ -143,77 +147,77 @@ func TestNewRefusesWhatLiesOutsideTheTree(t *testing.T) {
 		"an absolute path":         "/base/deployment.yaml",
 		"a path out of the tree":   "../../etc/passwd",
 	} {
-		refusals[sentence] = refusal{listed(t, entry, nil), []string{baseFile, `resources: "` + entry + `"`, "remote and absolute"}}
+		refusals[name] = refusal{listed(t, entry, nil), []string{baseFile, `resources: "` + entry + `"`, "remote and absolute"}}
 	}
 	testRefusals(t, refusals)
 }
 
-func TestNewRefusesMistakesInReplacements(t *testing.T) {
+func TestNew_RejectsInvalidReplacements(t *testing.T) {
 	target := "targets: [{select: {kind: Deployment}, fieldPaths: [spec.nope]}]"
 	testRefusals(t, map[string]refusal{
-		"to nowhere, in the base": {
+		"a replacement to nowhere, in the base": {
 			inFile(t, baseFile, "- spec.replicas", "- spec.replicaz"),
 			[]string{baseFile + ": replacements[1]", `"spec.replicaz"`},
 		},
-		"to nowhere, in a component": {
+		"a replacement to nowhere, in a component": {
 			inFile(t, imageFile, "].image\n", "].picture\n"),
 			[]string{"component image", imageFile + ": replacements[0]", "].picture"},
 		},
-		"to nowhere, in a file of its own": {
+		"a replacement to nowhere, in a file of its own": {
 			edits{siteFile: component + "replacements: [{path: size.yaml}]\n",
 				"components/site/size.yaml": "source: {kind: Memcached, fieldPath: spec.size}\n" + target + "\n"},
 			[]string{"components/site/size.yaml", `"spec.nope"`},
 		},
-		"to an object that is nowhere": {
+		"a replacement to an object that is nowhere": {
 			inFile(t, baseFile, "select: {kind: Service, name: memcached}", "select: {kind: Service, name: nope}"),
 			[]string{baseFile + ": replacements[0]", "Service nope"},
 		},
-		"from a field that is absent": {
+		"a replacement from a field that is absent": {
 			inFile(t, baseFile, "fieldPath: spec.size", "fieldPath: spec.sise"),
-			[]string{baseFile + ": replacements[1]", "spec.sise", memcachedFile},
+			[]string{baseFile + ": replacements[1]", "spec.sise", template.MemcachedFile},
 		},
-		"from an object that is absent": {
+		"a replacement from an object that is absent": {
 			inFile(t, baseFile, "{kind: Memcached, fieldPath: spec.size}", "{kind: Memcache, fieldPath: spec.size}"),
 			[]string{baseFile + ": replacements[1]", "Memcache"},
 		},
-		"without a source": {
+		"a replacement without a source": {
 			inSite("replacements: [{" + target + "}]\n"),
 			[]string{siteFile + ": replacements[0]", "source"},
 		},
-		"that is empty, which kustomize would panic at": {
+		"a replacement that is empty, which kustomize would panic at": {
 			inSite("replacements:\n- source: {kind: Memcached, fieldPath: spec.size}\n  targets:\n  -\n"),
 			[]string{siteFile + ": replacements[0]", "target is empty"},
 		},
-		"with a target that selects nothing": {
+		"a replacement with a target that selects nothing": {
 			inSite("replacements:\n- source: {kind: Memcached, fieldPath: spec.size}\n  targets: [{fieldPaths: [spec.replicas]}]\n"),
 			[]string{siteFile + ": replacements[0]", "select"},
 		},
-		"with a pattern that is none": {
+		"a replacement with a pattern that is none": {
 			inSite("replacements:\n- source: {kind: Memcached, fieldPath: spec.size}\n  targets: [{select: {kind: \"(\"}, fieldPaths: [spec.replicas]}]\n"),
 			[]string{siteFile + ": replacements[0]", "("},
 		},
-		"with an unknown field, in a file of its own": {
+		"a replacement with an unknown field, in a file of its own": {
 			edits{siteFile: component + "replacements: [{path: size.yaml}]\n",
 				"components/site/size.yaml": "- source: {kind: Memcached, fieldpath: spec.size}\n  " + target + "\n"},
 			[]string{"components/site/size.yaml", "fieldpath"},
 		},
-		"that changes a name": {
+		"a replacement that changes a name": {
 			inSite("replacements:\n- source: {kind: Memcached, fieldPath: metadata.name}\n  targets: [{select: {kind: Service}, fieldPaths: [metadata.name]}]\n"),
 			[]string{"Service", "must not change kinds or names"},
 		},
-		"that leads to a value of the wrong type": {
+		"a replacement that leads to a value of the wrong type": {
 			inSite("replacements:\n- source: {kind: Memcached, fieldPath: spec.size}\n  targets: [{select: {kind: Service}, fieldPaths: [metadata.labels]}]\n"),
 			[]string{serviceFile + ", changed by " + baseFile, "Service memcached: metadata.labels"},
 		},
 	})
 }
 
-// New refuses the empty target that makes kustomize panic here; the next one that
-// nobody knows of must not take the operator down either.
-func TestAPanicOfKustomizeIsAnError(t *testing.T) {
+// New rejects the empty target on which kustomize panics here; other input on which it
+// panics must not end the operator either.
+func TestBuild_ReturnsAPanicAsAnError(t *testing.T) {
 	t.Parallel()
 	tree := edited(t, inSite("replacements:\n- source: {kind: Memcached, fieldPath: spec.size}\n  targets:\n  -\n"))
-	_, err := build(tree, tree.root(nil))
+	_, err := template.Build(tree, "resources: [base]\ncomponents: [components/site]\n")
 	if err == nil || !strings.Contains(err.Error(), "panicked") {
 		t.Errorf("want an error that says that kustomize panicked: %v", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"strings"
 	"testing"
+
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
 const (
@@ -18,8 +20,8 @@ const (
 	component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
 )
 
-// refusal is an edit that New must refuse, with an error that holds every text of
-// want: the file and the field.
+// refusal is an edit that New must reject with an error that contains every text of want:
+// the file and the field.
 type refusal struct {
 	edits edits
 	want  []string
@@ -27,8 +29,8 @@ type refusal struct {
 
 func testRefusals(t *testing.T, refusals map[string]refusal) {
 	t.Parallel()
-	for sentence, refusal := range refusals {
-		t.Run(sentence, func(t *testing.T) {
+	for name, refusal := range refusals {
+		t.Run("rejects "+name, func(t *testing.T) {
 			t.Parallel()
 			_, err := New(edited(t, refusal.edits), Defaults{})
 			if err == nil {
@@ -46,13 +48,13 @@ func testRefusals(t *testing.T, refusals map[string]refusal) {
 	}
 }
 
-// inFile replaces one passage of a file of the shipped tree.
+// inFile returns edits that replace one passage of a shipped file.
 func inFile(t *testing.T, file, passage, by string) edits {
 	t.Helper()
 	return edits{file: replaced(t, file, passage, by)}
 }
 
-// listed adds an entry to the resources of the base.
+// listed returns edits that add an entry to the resources of the base.
 func listed(t *testing.T, entry string, more edits) edits {
 	t.Helper()
 	result := inFile(t, baseFile, "- service.yaml\n", "- service.yaml\n- "+entry+"\n")
@@ -60,12 +62,12 @@ func listed(t *testing.T, entry string, more edits) edits {
 	return result
 }
 
-// inSite is the site component with fields.
+// inSite returns edits with the site component of fields.
 func inSite(fields string) edits {
 	return edits{siteFile: component + fields}
 }
 
-func TestNewRefusesMistakesInObjects(t *testing.T) {
+func TestNew_RejectsInvalidObjects(t *testing.T) {
 	afterName := "  name: memcached\n"
 	testRefusals(t, map[string]refusal{
 		"a tab in a template": {
@@ -78,7 +80,7 @@ func TestNewRefusesMistakesInObjects(t *testing.T) {
 		},
 		"a template without an object": {
 			edits{serviceFile: "# nothing\n"},
-			[]string{serviceFile + ": holds no object"},
+			[]string{serviceFile + ": contains no object"},
 		},
 		"a template without a kind": {
 			inFile(t, serviceFile, "kind: Service\n", ""),
@@ -118,48 +120,48 @@ func TestNewRefusesMistakesInObjects(t *testing.T) {
 		},
 		"a status": {
 			edits{serviceFile: string(shipped(t)[serviceFile]) + "status: {}\n"},
-			[]string{serviceFile, "status is not"},
+			[]string{serviceFile, "status is managed by the server"},
 		},
 		"a Secret": {
 			listed(t, "secret.yaml", edits{"base/secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"}),
-			[]string{"base/secret.yaml: Secret s", "no Secrets"},
+			[]string{"base/secret.yaml: Secret s", "does not manage Secrets"},
 		},
 		"a Secret in a list": {
 			listed(t, "list.yaml", edits{"base/list.yaml": "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: s}}\n"}),
-			[]string{"base/list.yaml", "Secret s", "no Secrets"},
+			[]string{"base/list.yaml", "Secret s", "does not manage Secrets"},
 		},
 		"a Memcached among the templates": {
 			listed(t, "more.yaml", edits{"base/more.yaml": "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: more}\nspec: {}\n"}),
-			[]string{"base/more.yaml: Memcached more", "own kinds"},
+			[]string{"base/more.yaml: Memcached more", "own API group"},
 		},
 		"a misspelt field in the example Memcached": {
-			inFile(t, memcachedFile, "size: 3", "sise: 3"),
-			[]string{memcachedFile, `"spec.sise"`},
+			inFile(t, template.MemcachedFile, "size: 3", "sise: 3"),
+			[]string{template.MemcachedFile, `"spec.sise"`},
 		},
 		"a field of the example Memcached in the wrong case": {
-			inFile(t, memcachedFile, "size: 3", "Size: 3"),
-			[]string{memcachedFile, `"spec.Size"`},
+			inFile(t, template.MemcachedFile, "size: 3", "Size: 3"),
+			[]string{template.MemcachedFile, `"spec.Size"`},
 		},
 		"a value of the wrong type in the example Memcached": {
-			inFile(t, memcachedFile, "size: 3", "size: three"),
-			[]string{memcachedFile, "spec.size"},
+			inFile(t, template.MemcachedFile, "size: 3", "size: three"),
+			[]string{template.MemcachedFile, "spec.size"},
 		},
 		"an example Memcached that is not YAML": {
-			edits{memcachedFile: "spec: [\n"},
-			[]string{memcachedFile + ": yaml: line"},
+			edits{template.MemcachedFile: "spec: [\n"},
+			[]string{template.MemcachedFile + ": yaml: line"},
 		},
 		"an example Memcached without a name": {
-			inFile(t, memcachedFile, "  name: example\n", ""),
-			[]string{memcachedFile, "metadata.name"},
+			inFile(t, template.MemcachedFile, "  name: example\n", ""),
+			[]string{template.MemcachedFile, "metadata.name"},
 		},
 		"a field of Values that Go does not compute": {
-			inFile(t, valuesFile, "image:", "memory: 1\nimage:"),
-			[]string{valuesFile, `"memory"`},
+			inFile(t, template.ValuesFile, "image:", "memory: 1\nimage:"),
+			[]string{template.ValuesFile, `"memory"`},
 		},
 	})
 }
 
-func TestNewRefusesMistakesInPatches(t *testing.T) {
+func TestNew_RejectsInvalidPatches(t *testing.T) {
 	patch := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: memcached}\nspec: {Paused: true}\n"
 	testRefusals(t, map[string]refusal{
 		"an unknown field in a patch file of the site": {

@@ -23,38 +23,38 @@ const (
 	// containerShare is the container's memory over the cache's, the figure of
 	// Grafana's Loki chart: connections and threads need room beside the cache.
 	containerShare = 1.2
-	// containerExtra is what the container gets at least beside the cache: with a
-	// cache of 8 MiB, memcached 1.6.45 was seen to hold 14 MB.
+	// containerExtra is the minimum memory of the container beside the cache: with a cache
+	// of 8 MiB, memcached 1.6.45 used 14 MB.
 	containerExtra = 12.8 * mebibyte
 
 	// maxChunk is memcached's own slab_chunk_max, in kibibytes.
 	maxChunk = 512
 )
 
-// Values is what the templates need and YAML cannot compute. It stands beside the
-// Memcached as a resource of kind Values, so that replacements can read it; a
-// field that is empty is absent, and a component of the field's name is on when
-// it is present. It is the only place in Go that knows values of the workload.
+// Values holds the values that the templates need and kustomize cannot compute. It is a
+// resource of kind Values in the build, which replacements read beside the Memcached. An
+// empty field is absent; a field that is present enables the component of its name. No
+// other Go code computes values of the workload.
 type Values struct {
-	// Image is the memcached image: spec.image, else Defaults.Image. Empty leaves
-	// the one in the template.
+	// Image is the memcached image: spec.image, otherwise Defaults.Image. If it is empty,
+	// the template's image is used.
 	Image string `json:"image,omitempty"`
-	// ImagePullPolicy is spec.imagePullPolicy, else Always for an Image of the tag latest.
-	// Empty leaves the one in the template.
+	// ImagePullPolicy is spec.imagePullPolicy, otherwise Always for an Image with the tag
+	// latest. If it is empty, the template's policy is used.
 	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
-	// Memory is spec.memory in the units that memcached and the kubelet want.
+	// Memory is spec.memory in the units of memcached and the kubelet.
 	Memory *MemoryValues `json:"memory,omitempty"`
-	// MaxItemSize is spec.maxItemSize in the units that memcached wants.
+	// MaxItemSize is spec.maxItemSize in the units of memcached.
 	MaxItemSize *ItemSizeValues `json:"maxItemSize,omitempty"`
 	// Verbosity is present when spec.verbosity is more than 0.
 	Verbosity *VerbosityValues `json:"verbosity,omitempty"`
-	// ExtraArgs is the container's command with spec.extraArgs behind it: kustomize
-	// cannot put one list behind another.
+	// ExtraArgs is the container's command followed by spec.extraArgs: kustomize cannot
+	// append one list to another.
 	ExtraArgs []string `json:"extraArgs,omitempty"`
 	// TLS is present when clients are asked for certificates.
 	TLS *TLSValues `json:"tls,omitempty"`
-	// Reloader is present when there are files that memcached has to read anew when
-	// they change, those of spec.tls and spec.auth.
+	// Reloader is present when memcached has to reload files on change, those of spec.tls
+	// and spec.auth.
 	Reloader *ReloaderValues `json:"reloader,omitempty"`
 	// Metrics is present with spec.metrics.
 	Metrics *MetricsValues `json:"metrics,omitempty"`
@@ -75,63 +75,62 @@ type MemoryValues struct {
 type ItemSizeValues struct {
 	// Bytes is the size in bytes.
 	Bytes string `json:"bytes,omitempty"`
-	// ChunkKibibytes is the slab_chunk_max that the size needs, in kibibytes; empty
-	// where memcached's own, 512, will do.
+	// ChunkKibibytes is the slab_chunk_max that the size requires, in kibibytes; empty for
+	// memcached's default, 512.
 	ChunkKibibytes string `json:"chunkKibibytes,omitempty"`
 }
 
-// VerbosityValues is spec.verbosity as memcached wants it.
+// VerbosityValues is spec.verbosity as an argument of memcached.
 type VerbosityValues struct {
 	// Flag is -v, -vv or -vvv.
 	Flag string `json:"flag"`
 }
 
-// TLSValues is what spec.tls comes to.
+// TLSValues holds the values computed from spec.tls.
 type TLSValues struct {
 	// VerifyMode is spec.tls.clientAuth as memcached's ssl_verify_mode: 1 for Request,
 	// 2 for Require; empty for None.
 	VerifyMode string `json:"verifyMode,omitempty"`
 }
 
-// ReloaderValues is what the sidecar that notices changed files needs.
+// ReloaderValues holds the values of the sidecar that reloads changed files.
 type ReloaderValues struct {
 	// Enabled is always true.
 	Enabled bool `json:"enabled,omitempty"`
-	// Image is the sidecar's image, Defaults.ReloaderImage. Empty stands for
-	// memcached's own.
+	// Image is the sidecar's image, Defaults.ReloaderImage. If it is empty, the memcached
+	// image is used.
 	Image string `json:"image,omitempty"`
-	// ImagePullPolicy is Always for an image of the tag latest.
+	// ImagePullPolicy is Always for an image with the tag latest.
 	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
 }
 
-// MetricsValues is what spec.metrics comes to.
+// MetricsValues holds the values computed from spec.metrics.
 type MetricsValues struct {
-	// Image is the exporter's image: spec.metrics.image, else Defaults.ExporterImage.
-	// Empty leaves the one in the template.
+	// Image is the exporter's image: spec.metrics.image, otherwise Defaults.ExporterImage.
+	// If it is empty, the template's image is used.
 	Image string `json:"image,omitempty"`
-	// ImagePullPolicy is Always for an Image of the tag latest.
+	// ImagePullPolicy is Always for an Image with the tag latest.
 	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
-	// TLS is true when the exporter has to speak TLS with memcached.
+	// TLS is true when the exporter connects to memcached by TLS.
 	TLS bool `json:"tls,omitempty"`
 }
 
-// Defaults are what the operator's environment says where a Memcached says nothing,
-// and what it allows. The zero value leaves everything to the templates, and allows
-// no privileged field.
+// Defaults holds the defaults and restrictions of the operator's environment. The zero
+// value uses the defaults of the templates and allows no privileged field.
 type Defaults struct {
 	// Image is the memcached image, from RELATED_IMAGE_MEMCACHED.
 	Image string
 	// ExporterImage is the exporter's image, from RELATED_IMAGE_MEMCACHED_EXPORTER.
 	ExporterImage string
-	// ReloaderImage is the image of the sidecar that tells memcached of changed
-	// files, from RELATED_IMAGE_MEMCACHED_RELOADER. It needs a shell.
+	// ReloaderImage is the image of the sidecar that reloads changed files, from
+	// RELATED_IMAGE_MEMCACHED_RELOADER. It must contain a shell.
 	ReloaderImage string
 	// AllowPrivilegedFields lets Memcacheds set guarded fields: guarded.Fields.
 	AllowPrivilegedFields bool
-	// Log takes what an operator of templates should know. The zero value discards it.
+	// Log receives messages about the templates. The zero value discards them.
 	Log logr.Logger
-	// OperandImages are the images that Memcacheds may name without it. They default to
-	// the repositories of the images above, else of those in the templates.
+	// OperandImages lists the images that Memcacheds may set without AllowPrivilegedFields.
+	// It defaults to the repositories of the images above, otherwise to those of the templates.
 	OperandImages guarded.Images
 }
 
@@ -139,7 +138,7 @@ type Defaults struct {
 func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, openShift bool) Values {
 	spec := &mc.Spec
 	v := Values{
-		Image:     or(spec.Image, d.Image),
+		Image:     imageOr(spec.Image, d.Image),
 		OpenShift: openShift,
 	}
 	v.ImagePullPolicy = pullPolicy(v.Image)
@@ -175,7 +174,7 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, openShift bool) Values 
 		}
 	}
 	if spec.Metrics != nil {
-		image := or(spec.Metrics.Image, d.ExporterImage)
+		image := imageOr(spec.Metrics.Image, d.ExporterImage)
 		v.Metrics = &MetricsValues{Image: image, ImagePullPolicy: pullPolicy(image), TLS: spec.TLS != nil}
 	}
 	return v
@@ -190,9 +189,9 @@ func memoryValues(memory resource.Quantity) *MemoryValues {
 	}
 }
 
-// itemSizeValues converts size. An item that is larger than a chunk is stored in
-// several: its size must be a multiple of the chunk's, a power of two of kibibytes,
-// 512 unless said otherwise.
+// itemSizeValues converts size. An item that is larger than a chunk is stored in several
+// chunks: its size must be a multiple of the chunk size, a power of two of kibibytes, by
+// default 512.
 func itemSizeValues(size resource.Quantity) *ItemSizeValues {
 	bytes := size.Value()
 	v := &ItemSizeValues{Bytes: strconv.FormatInt(bytes, 10)}
@@ -202,9 +201,9 @@ func itemSizeValues(size resource.Quantity) *ItemSizeValues {
 	return v
 }
 
-// pullPolicy returns Always for an image of the tag latest, which one without tag and digest has,
-// as Kubernetes makes of it, and nothing for others. Kubernetes does so once, when an object is created;
-// computed here, the policy does not depend on which image a Memcached had first.
+// pullPolicy returns Always for an image with the tag latest, or without tag and digest, and
+// an empty string for others, as Kubernetes defaults the policy when an object is created.
+// Computed here, the policy does not depend on the first image of a Memcached.
 func pullPolicy(image string) string {
 	name, digest, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], "@")
 	_, tag, _ := strings.Cut(name, ":")
@@ -214,11 +213,10 @@ func pullPolicy(image string) string {
 	return ""
 }
 
-// or returns the image that the user set, or else the one that the operator was
-// started with.
-func or(set *cachev1alpha1.Image, otherwise string) string {
-	if set != nil && *set != "" {
-		return string(*set)
+// imageOr returns image, or defaultImage if it is not set.
+func imageOr(image *cachev1alpha1.Image, defaultImage string) string {
+	if image != nil && *image != "" {
+		return string(*image)
 	}
-	return otherwise
+	return defaultImage
 }

@@ -11,90 +11,90 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-func TestValues(t *testing.T) {
+func TestValues_AreComputedFromTheSpec(t *testing.T) {
 	t.Parallel()
 	quantity := func(s string) *resource.Quantity { return new(resource.MustParse(s)) }
-	for sentence, test := range map[string]struct {
+	for name, test := range map[string]struct {
 		spec     cachev1alpha1.MemcachedSpec
 		defaults Defaults
 		want     Values
 	}{
-		"nothing comes of nothing": {},
-		"the container gets 1.2 times the memory, rounded up": {
+		"returns nothing for an empty spec": {},
+		"gives the container 1.2 times the memory, rounded up": {
 			spec: cachev1alpha1.MemcachedSpec{Memory: quantity("1Gi")},
 			want: Values{Memory: &MemoryValues{Megabytes: "1024", Container: "1229Mi"}},
 		},
-		"the default written out comes to what the template says": {
+		"computes the values of the template from the defaults": {
 			spec: cachev1alpha1.MemcachedSpec{Memory: quantity("64Mi"), MaxItemSize: quantity("1Mi")},
 			want: Values{Memory: &MemoryValues{Megabytes: "64", Container: "77Mi"}, MaxItemSize: &ItemSizeValues{Bytes: "1048576"}},
 		},
-		"a small memory gets 12.8 MiB more": {
+		"adds 12.8 MiB to a small memory": {
 			spec: cachev1alpha1.MemcachedSpec{Memory: quantity("16Mi")},
 			want: Values{Memory: &MemoryValues{Megabytes: "16", Container: "29Mi"}},
 		},
-		"a memory that is no whole number of mebibytes is cut off": {
+		"rounds the memory down to mebibytes": {
 			spec: cachev1alpha1.MemcachedSpec{Memory: quantity("100M")},
 			want: Values{Memory: &MemoryValues{Megabytes: "95", Container: "115Mi"}},
 		},
-		"the largest memory": {
+		"converts the largest memory": {
 			spec: cachev1alpha1.MemcachedSpec{Memory: quantity("1Ti")},
 			want: Values{Memory: &MemoryValues{Megabytes: "1048576", Container: "1258292Mi"}},
 		},
-		"an item of half a mebibyte needs no other chunks": {
+		"keeps the chunk size for an item of half a mebibyte": {
 			spec: cachev1alpha1.MemcachedSpec{MaxItemSize: quantity("512Ki")},
 			want: Values{MaxItemSize: &ItemSizeValues{Bytes: "524288"}},
 		},
-		"an item of 100 kibibytes is made of chunks of 4": {
+		"sets chunks of 4 KiB for an item of 100 KiB": {
 			spec: cachev1alpha1.MemcachedSpec{MaxItemSize: quantity("100Ki")},
 			want: Values{MaxItemSize: &ItemSizeValues{Bytes: "102400", ChunkKibibytes: "4"}},
 		},
-		"the smallest item": {
+		"converts the smallest item": {
 			spec: cachev1alpha1.MemcachedSpec{MaxItemSize: quantity("1Ki")},
 			want: Values{MaxItemSize: &ItemSizeValues{Bytes: "1024", ChunkKibibytes: "1"}},
 		},
-		"verbosity 0 is no flag": {spec: cachev1alpha1.MemcachedSpec{Verbosity: new(int32(0))}},
-		"verbosity 3 is a flag":  {spec: cachev1alpha1.MemcachedSpec{Verbosity: new(int32(3))}, want: Values{Verbosity: &VerbosityValues{Flag: "-vvv"}}},
-		"arguments follow the command": {
+		"sets no flag for verbosity 0": {spec: cachev1alpha1.MemcachedSpec{Verbosity: new(int32(0))}},
+		"sets a flag for verbosity 3":  {spec: cachev1alpha1.MemcachedSpec{Verbosity: new(int32(3))}, want: Values{Verbosity: &VerbosityValues{Flag: "-vvv"}}},
+		"appends arguments to the command": {
 			spec: cachev1alpha1.MemcachedSpec{ExtraArgs: []cachev1alpha1.ExtraArg{"--disable-cas"}},
 			want: Values{ExtraArgs: []string{"memcached", "--disable-cas"}},
 		},
-		"the reloader comes with tls, in the image of the environment": {
+		"enables the reloader with tls, in the image of the environment": {
 			spec:     cachev1alpha1.MemcachedSpec{TLS: &cachev1alpha1.TLS{SecretName: "tls"}},
 			defaults: Defaults{ReloaderImage: "busybox:1"},
 			want:     Values{Reloader: &ReloaderValues{Enabled: true, Image: "busybox:1"}},
 		},
-		"the reloader comes with auth": {
+		"enables the reloader with auth": {
 			spec: cachev1alpha1.MemcachedSpec{Auth: &cachev1alpha1.Auth{SecretName: "users"}},
 			want: Values{Reloader: &ReloaderValues{Enabled: true}},
 		},
-		"clientAuth None verifies nothing": {
+		"sets no mode for clientAuth None": {
 			spec: cachev1alpha1.MemcachedSpec{TLS: &cachev1alpha1.TLS{SecretName: "tls", ClientAuth: new(cachev1alpha1.ClientAuthNone)}},
 			want: Values{TLS: &TLSValues{}, Reloader: &ReloaderValues{Enabled: true}},
 		},
-		"clientAuth Request is mode 1": {
+		"sets mode 1 for clientAuth Request": {
 			spec: cachev1alpha1.MemcachedSpec{TLS: &cachev1alpha1.TLS{SecretName: "tls", ClientAuth: new(cachev1alpha1.ClientAuthRequest)}},
 			want: Values{TLS: &TLSValues{VerifyMode: "1"}, Reloader: &ReloaderValues{Enabled: true}},
 		},
-		"clientAuth Require is mode 2, and metrics speak TLS too": {
+		"sets mode 2 for clientAuth Require, and TLS for metrics": {
 			spec: cachev1alpha1.MemcachedSpec{
 				TLS:     &cachev1alpha1.TLS{SecretName: "tls", ClientAuth: new(cachev1alpha1.ClientAuthRequire)},
 				Metrics: &cachev1alpha1.Metrics{},
 			},
 			want: Values{TLS: &TLSValues{VerifyMode: "2"}, Reloader: &ReloaderValues{Enabled: true}, Metrics: &MetricsValues{TLS: true}},
 		},
-		"the exporter's image of the environment": {
+		"uses the exporter image of the environment": {
 			spec:     cachev1alpha1.MemcachedSpec{Metrics: &cachev1alpha1.Metrics{}},
 			defaults: Defaults{ExporterImage: "exporter:1"},
 			want:     Values{Metrics: &MetricsValues{Image: "exporter:1"}},
 		},
-		"the exporter's image of the Memcached comes first": {
+		"prefers the exporter image of the Memcached": {
 			spec:     cachev1alpha1.MemcachedSpec{Metrics: &cachev1alpha1.Metrics{Image: new(cachev1alpha1.Image("exporter:2"))}},
 			defaults: Defaults{ExporterImage: "exporter:1"},
 			want:     Values{Metrics: &MetricsValues{Image: "exporter:2"}},
 		},
-		"an exporter's image without metrics is not used": {defaults: Defaults{ExporterImage: "exporter:1", ReloaderImage: "busybox:1"}},
+		"ignores the exporter image without metrics": {defaults: Defaults{ExporterImage: "exporter:1", ReloaderImage: "busybox:1"}},
 	} {
-		t.Run(sentence, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := test.defaults.valuesFor(&cachev1alpha1.Memcached{Spec: test.spec}, false)
 			if !reflect.DeepEqual(got, test.want) {
@@ -104,7 +104,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-func TestPullPolicy_IsThatOfKubernetes(t *testing.T) {
+func TestPullPolicy_MatchesKubernetes(t *testing.T) {
 	t.Parallel()
 	const digest = "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	for image, want := range map[string]string{

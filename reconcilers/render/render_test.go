@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/manifests"
+	"github.com/example/memcached-operator/reconcilers/render/template"
+)
+
+// permissive returns one Renderer for all tests that render every golden case: building
+// each set of components takes time.
+func permissive(t *testing.T) *Renderer {
+	t.Helper()
+	r, err := permissiveOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+var permissiveOnce = sync.OnceValues(func() (*Renderer, error) {
+	tree, err := LoadTree(manifests.FS)
+	if err != nil {
+		return nil, err
+	}
+	return New(tree, Defaults{AllowPrivilegedFields: true})
+})
+
+// forEveryMemcached runs test in parallel with every file in testdata/memcacheds.
+func forEveryMemcached(t *testing.T, test func(t *testing.T, file string)) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/memcacheds/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files in testdata/memcacheds: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			t.Parallel()
+			test(t, file)
+		})
+	}
+}
+
+// On OpenShift, only users and groups differ.
+func TestRender_OmitsUsersAndGroupsOnOpenShift(t *testing.T) {
+	t.Parallel()
+	elsewhere := permissive(t)
+	openShift := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
+	openShift.SetOpenShift(true)
+	forEveryMemcached(t, func(t *testing.T, file string) {
+		mc := readMemcached(t, file)
+		want := mustRender(t, elsewhere, mc)
+		for _, object := range want {
+			if object.GetKind() != "Deployment" {
+				continue
+			}
+			for _, field := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
+				path := []string{"spec", "template", "spec", "securityContext", field}
+				if _, found, err := unstructured.NestedInt64(object.Object, path...); !found || err != nil {
+					t.Errorf("elsewhere %s is not set: %v", field, err)
+				}
+				unstructured.RemoveNestedField(object.Object, path...)
+			}
+		}
+		mustBeSame(t, "on OpenShift", mustRender(t, openShift, mc), want)
+	})
+}
+
+// Patches are applied after all features.
+func TestRender_AppliesPatchesLast(t *testing.T) {
+	t.Parallel()
+	r := permissive(t)
+	forEveryMemcached(t, func(t *testing.T, file string) {
+		mc := readMemcached(t, file)
+		want := mustRender(t, r, mc)
+		for _, object := range want {
+			if object.GetKind() != "Deployment" {
+				continue
+			}
+			if err := unstructured.SetNestedField(object.Object, "yes", "metadata", "annotations", "patched"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mc.Spec.Patches = append(mc.Spec.Patches, cachev1alpha1.Patch{
+			Target: cachev1alpha1.PatchTarget{Kind: "Deployment"},
+			Patch:  "metadata: {annotations: {patched: 'yes'}}",
+		})
+		mustBeSame(t, "patched", mustRender(t, r, mc), want)
+	})
+}
+
+// New does not validate the shipped components one by one, since this test does.
+func TestNew_AcceptsEachShippedComponent(t *testing.T) {
+	t.Parallel()
+	r := mustNew(t, shipped(t), Defaults{})
+	all := r.templates.Components()
+	for _, name := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := r.validate(withParents(name, all), false); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestRender_DefaultsTheImage(t *testing.T) {
+	t.Parallel()
+	image := func(defaults Defaults, file string) string {
+		defaults.AllowPrivilegedFields = true
+		objects := mustRender(t, mustNew(t, shipped(t), defaults), readMemcached(t, file))
+		containers, _, err := unstructured.NestedSlice(find(t, objects, "Deployment", "cache").Object, "spec", "template", "spec", "containers")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return containers[0].(map[string]any)["image"].(string)
+	}
+	related := Defaults{Image: "registry.example.com/memcached@sha256:0123"}
+	if got := image(related, "testdata/memcacheds/only-size.yaml"); got != related.Image {
+		t.Errorf("without spec.image the image is %s, want the operator's default", got)
+	}
+	if got := image(related, "testdata/memcacheds/own-image.yaml"); got != "registry.example.com:5000/memcached:1.6.38-alpine" {
+		t.Errorf("with spec.image the image is %s", got)
+	}
+	if got := image(Defaults{}, "testdata/memcacheds/only-size.yaml"); !strings.HasPrefix(got, "memcached:") {
+		t.Errorf("without any default the image is %s, want the template's", got)
+	}
+}
+
+func readMemcached(tb testing.TB, file string) *cachev1alpha1.Memcached {
+	tb.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	mc := &cachev1alpha1.Memcached{}
+	if err := template.DecodeStrict(text, mc); err != nil {
+		tb.Fatalf("%s: %v", file, err)
+	}
+	return mc
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package template
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/json"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+)
+
+// refusedFields maps the fields of a kustomization that templates may not use to the
+// reason and the alternative. Fields that kustomize itself rejects are not listed.
+var refusedFields = map[string]string{
+	"openapi":                     "kustomize keeps one schema for the whole process",
+	"generators":                  "plugins and exec are not run; use configMapGenerator",
+	"transformers":                "plugins and exec are not run; use patches or replacements",
+	"validators":                  "plugins and exec are not run",
+	"helmCharts":                  "Helm is not run; render the chart and add the files",
+	"helmGlobals":                 "Helm is not run; render the chart and add the files",
+	"helmChartInflationGenerator": "Helm is not run; render the chart and add the files",
+	"crds":                        "not supported; write references as replacements",
+	"configurations":              "not supported; write references as replacements",
+	"vars":                        "deprecated by kustomize; use replacements",
+	"bases":                       "deprecated by kustomize; use resources",
+	"imageTags":                   "deprecated by kustomize; use images",
+	"patchesStrategicMerge":       "deprecated by kustomize; use patches",
+	"patchesJson6902":             "deprecated by kustomize; use patches",
+	"commonLabels":                "it changes selectors, which are immutable; use labels",
+	"namespace":                   "the operator sets the namespace",
+	"namePrefix":                  "the operator sets the names",
+	"nameSuffix":                  "the operator sets the names",
+	"secretGenerator":             "the operator does not manage Secrets; mount one by name",
+	"sortOptions":                 "the operator orders the objects",
+	"buildMetadata":               "the annotations would be part of the objects",
+}
+
+// source is a tree with its parsed kustomizations, by directory.
+type source struct {
+	tree           Tree
+	kustomizations map[string]*types.Kustomization
+}
+
+// parseSource parses and checks every kustomization file of tree.
+func parseSource(tree Tree) (source, error) {
+	s := source{tree, map[string]*types.Kustomization{}}
+	for _, name := range slices.Sorted(maps.Keys(tree)) {
+		if !isKustomization(name) {
+			continue
+		}
+		dir := path.Dir(name)
+		if _, found := s.kustomizations[dir]; found {
+			return source{}, fmt.Errorf("%s: %s has a second kustomization file; remove one of them", name, dir)
+		}
+		k, err := tree.kustomization(name)
+		if err != nil {
+			return source{}, fmt.Errorf("%s: %w", name, err)
+		}
+		s.kustomizations[dir] = k
+	}
+	return s, s.checkCycles()
+}
+
+func isKustomization(name string) bool {
+	return slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name))
+}
+
+// withRoot returns a copy of s with root as the kustomization on top.
+func (s source) withRoot(root string) (source, error) {
+	top := &types.Kustomization{}
+	if err := top.Unmarshal([]byte(root)); err != nil {
+		return source{}, err
+	}
+	all := maps.Clone(s.kustomizations)
+	all["."] = top
+	return source{s.tree, all}, nil
+}
+
+// checkCycles returns an error when directories list each other.
+func (s source) checkCycles() error {
+	var visit func(dir string, above []string) error
+	visit = func(dir string, above []string) error {
+		k := s.kustomizations[dir]
+		if k == nil {
+			return nil
+		}
+		if slices.Contains(above, dir) {
+			return fmt.Errorf("%s/%s: cycle: %s", above[len(above)-1], kustomizationFile, strings.Join(append(above, dir), " -> "))
+		}
+		for _, child := range slices.Concat(k.Resources, k.Components) {
+			if err := visit(path.Join(dir, child), append(above, dir)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, dir := range slices.Sorted(maps.Keys(s.kustomizations)) {
+		if err := visit(dir, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t Tree) kustomization(name string) (*types.Kustomization, error) {
+	var fields map[string]any
+	if err := DecodeStrict(t[name], &fields); err != nil {
+		return nil, err
+	}
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		if reason, refused := refusedFields[field]; refused {
+			return nil, fmt.Errorf("field %q is refused: %s", field, reason)
+		}
+	}
+	k := &types.Kustomization{}
+	if err := DecodeStrict(t[name], k); err != nil {
+		return nil, err
+	}
+	for i, label := range k.Labels {
+		if label.IncludeSelectors {
+			return nil, fmt.Errorf("labels[%d].includeSelectors is refused: it changes selectors, which are immutable; use includeTemplates", i)
+		}
+	}
+	for _, file := range namedFiles(k) {
+		if err := t.checkPath(path.Dir(name), file); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+// DecodeStrict decodes YAML; a field that is unknown, miscased or duplicated is an error.
+// Kustomize itself accepts fields in any case, which would bypass refusedFields.
+func DecodeStrict(content []byte, into any) error {
+	asJSON, err := yaml.YAMLToJSONStrict(content)
+	if err != nil {
+		return err
+	}
+	strict, err := json.UnmarshalStrict(asJSON, into)
+	return errors.Join(append(strict, err)...)
+}
+
+// namedFile is a file or directory that a kustomization names.
+type namedFile struct {
+	// field is the field of the kustomization that names it.
+	field, target string
+	content       content
+}
+
+// content is the kind of content of a file.
+type content int
+
+const (
+	anything content = iota
+	objects
+	patches
+)
+
+// namedFiles returns the files and directories that k names.
+func namedFiles(k *types.Kustomization) []namedFile {
+	var files []namedFile
+	for _, target := range k.Resources {
+		files = append(files, namedFile{"resources", target, objects})
+	}
+	for _, target := range k.Components {
+		files = append(files, namedFile{"components", target, anything})
+	}
+	for i, patch := range k.Patches {
+		if patch.Path != "" {
+			files = append(files, namedFile{fmt.Sprintf("patches[%d].path", i), patch.Path, patches})
+		}
+	}
+	for i, replacement := range k.Replacements {
+		if replacement.Path != "" {
+			files = append(files, namedFile{fmt.Sprintf("replacements[%d].path", i), replacement.Path, anything})
+		}
+	}
+	for i, generator := range k.ConfigMapGenerator {
+		sources := slices.Concat(generator.FileSources, generator.EnvSources)
+		if generator.EnvSource != "" {
+			sources = append(sources, generator.EnvSource)
+		}
+		for _, source := range sources {
+			target := source[strings.Index(source, "=")+1:]
+			files = append(files, namedFile{fmt.Sprintf("configMapGenerator[%d]", i), target, anything})
+		}
+	}
+	return files
+}
+
+// checkPath returns an error when a path leads out of the tree or could be a URL to
+// kustomize, which would fetch it even if a directory of that name exists.
+func (t Tree) checkPath(dir string, file namedFile) error {
+	resolved := path.Join(dir, file.target)
+	remote := strings.ContainsAny(file.target, ":@?") ||
+		strings.HasPrefix(strings.ToLower(file.target), "github.com/")
+	if _, isFile := t[resolved]; !remote && !path.IsAbs(file.target) && (isFile || t.hasDir(resolved)) {
+		return nil
+	}
+	return fmt.Errorf("%s: %q does not exist in the templates (remote and absolute paths are not supported)", file.field, file.target)
+}

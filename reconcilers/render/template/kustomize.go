@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package template
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// Build runs kustomize over tree with kustomization on top and returns the objects. It
+// is the oracle of the tests.
+func Build(tree Tree, kustomization string) ([]map[string]any, error) {
+	built, err := build(tree, kustomization)
+	if err != nil {
+		return nil, err
+	}
+	return toObjects(built.ToRNodeSlice())
+}
+
+// build runs kustomize over tree with root as the top kustomization, in a file system of
+// its own in memory, without plugins, Helm and files outside of the tree.
+func build(tree Tree, root string) (result resmap.ResMap, err error) {
+	// Kustomize panics on some malformed input, which must not end the operator.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("kustomize panicked: %v", p)
+		}
+	}()
+	files := filesys.MakeFsInMemory()
+	for name, content := range tree {
+		if err := files.WriteFile("/"+name, content); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if err := files.WriteFile("/"+kustomizationFile, []byte(root)); err != nil {
+		return nil, err
+	}
+	defer HoldSchema()()
+	result, err = krusty.MakeKustomizer(&krusty.Options{
+		Reorder:          krusty.ReorderOptionNone,
+		LoadRestrictions: types.LoadRestrictionsRootOnly,
+		PluginConfig:     types.DisabledPluginConfig(),
+	}).Run(files, "/")
+	if err != nil {
+		return nil, shortenBuildError(err)
+	}
+	return result, nil
+}
+
+// buildErrorPath matches the chain of directories in an error of kustomize.
+var buildErrorPath = regexp.MustCompile(`(?s)^.*(?:recursed accumulation of path|couldn't make target for path) '/([^']*)': (.*)$`)
+
+// shortenBuildError reduces the chain of directories in an error of kustomize to the
+// last one.
+func shortenBuildError(err error) error {
+	parts := buildErrorPath.FindStringSubmatch(err.Error())
+	if parts == nil {
+		return err
+	}
+	return fmt.Errorf("%s: %s", path.Join(parts[1], kustomizationFile), strings.ReplaceAll(strings.TrimSuffix(parts[2], `"`), `\"`, `"`))
+}
