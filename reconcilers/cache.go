@@ -22,34 +22,33 @@ import (
 )
 
 const (
-	// podAppLabel and podOwnerLabel select the memcached pods. They are the
-	// tutorial's, and the Deployment's immutable selector.
+	// podAppLabel and podOwnerLabel select the memcached pods. They are the labels of the
+	// operator-sdk tutorial, and part of the Deployment's immutable selector.
 	podAppLabel   = "app"
 	podApp        = "memcached"
 	podOwnerLabel = "memcached_cr"
 
-	// maxImages bounds how many images are shared between the Deployments in the cache.
+	// maxImages bounds the number of images that Deployments in the cache share.
 	maxImages = 1024
 )
 
-// CacheOptions are the manager's cache options: Memcacheds less what their authors alone
-// read, memcached pods cut down to
-// what the status needs, and of every other kind, also of one that comes to be watched
-// later, the objects that carry our label; in namespaces, or everywhere when there
-// are none.
+// CacheOptions returns the manager's cache options for namespaces; none means all. The cache holds
+// Memcacheds without metadata that the operator does not read, memcached pods with the fields that
+// the status needs, and of every other kind, including those that are watched later, the objects
+// with our label.
 func CacheOptions(namespaces []string) (cache.Options, error) {
 	pods, err := labels.Parse(fmt.Sprintf("%s=%s,%s", podAppLabel, podApp, podOwnerLabel))
 	if err != nil {
 		return cache.Options{}, err
 	}
 	options := cache.Options{
-		// An informer that starts by accident would hold a whole kind in memory.
+		// An informer that a read starts by accident would hold every object of a kind.
 		ReaderFailOnMissingInformer: true,
 		DefaultLabelSelector:        labels.SelectorFromSet(labels.Set{render.ManagedByLabel: render.ManagedBy}),
 		DefaultTransform:            transform(reduce),
 		ByObject: map[client.Object]cache.ByObject{
 			&cachev1alpha1.Memcached{}: {Label: labels.Everything(), Transform: stripMemcached},
-			&corev1.Pod{}:              {Label: pods, Transform: slimPod},
+			&corev1.Pod{}:              {Label: pods, Transform: stripPod},
 		},
 	}
 	for _, namespace := range namespaces {
@@ -71,8 +70,8 @@ func transform(reduce func(client.Object) client.Object) func(any) (any, error) 
 	}
 }
 
-// reduce keeps what is read of a child: what apply.Reduce keeps, and of a Deployment what the
-// status is made of.
+// reduce returns object with the fields that the operator reads: those that apply.Reduce keeps, and
+// those of a Deployment that the status is computed from.
 func reduce(object client.Object) client.Object {
 	reduced := apply.Reduce(object)
 	deployment, ok := object.(*appsv1.Deployment)
@@ -93,8 +92,8 @@ func reduce(object client.Object) client.Object {
 	return kept
 }
 
-// reduceContainer keeps name and image of the main container. Deployments of one image share
-// it, since a container takes more memory than all else that is kept of one.
+// reduceContainer returns container with its name and image only. Deployments with the same image
+// share the result, since a Container takes more memory than the rest of a reduced Deployment.
 func reduceContainer(container corev1.Container) []corev1.Container {
 	mainContainers.Lock()
 	defer mainContainers.Unlock()
@@ -107,14 +106,14 @@ func reduceContainer(container corev1.Container) []corev1.Container {
 	return kept
 }
 
-// mainContainers are those of the images that are in use.
+// mainContainers holds the shared containers by image.
 var mainContainers = struct {
 	sync.Mutex
 	images *lru.Cache
 }{images: lru.New(maxImages)}
 
-// reduceStatus keeps of a Deployment's status what the status of a Memcached is made of. What
-// else changes in it causes no reconcile.
+// reduceStatus returns s with the fields that the status of a Memcached is computed from. Changes of
+// other fields cause no reconcile.
 func reduceStatus(s appsv1.DeploymentStatus) appsv1.DeploymentStatus {
 	kept := appsv1.DeploymentStatus{
 		ObservedGeneration: s.ObservedGeneration,
@@ -137,8 +136,8 @@ func reduceStatus(s appsv1.DeploymentStatus) appsv1.DeploymentStatus {
 	return kept
 }
 
-// stripMemcached keeps the metadata that the operator reads. Annotations alone may take
-// 256 KiB, so an author could fill the operator's memory with them.
+// stripMemcached removes the metadata that the operator does not read. Annotations alone can take
+// 256 KiB, with which an author could exhaust the operator's memory.
 func stripMemcached(object any) (any, error) {
 	mc, ok := object.(*cachev1alpha1.Memcached)
 	if !ok {
@@ -165,14 +164,14 @@ func stripMemcached(object any) (any, error) {
 	return mc, nil
 }
 
-// slimPod keeps of a pod what the status speaks of: identity, labels, and what its
-// conditions and containers say.
-func slimPod(object any) (any, error) {
+// stripPod keeps the fields of a pod that the status is computed from: its identity, labels,
+// controller, phase, and the conditions and container states that tell why it is not running.
+func stripPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
 		return object, nil
 	}
-	slim := &corev1.Pod{
+	stripped := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:              pod.Name,
 			Namespace:         pod.Namespace,
@@ -186,25 +185,25 @@ func slimPod(object any) (any, error) {
 		},
 		Status: corev1.PodStatus{
 			Phase:                 pod.Status.Phase,
-			InitContainerStatuses: slimContainers(pod.Status.InitContainerStatuses),
-			ContainerStatuses:     slimContainers(pod.Status.ContainerStatuses),
+			InitContainerStatuses: stripContainerStatuses(pod.Status.InitContainerStatuses),
+			ContainerStatuses:     stripContainerStatuses(pod.Status.ContainerStatuses),
 		},
 	}
 	if controller := metav1.GetControllerOf(pod); controller != nil {
-		slim.OwnerReferences = []metav1.OwnerReference{*controller}
+		stripped.OwnerReferences = []metav1.OwnerReference{*controller}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status != corev1.ConditionTrue {
-			slim.Status.Conditions = append(slim.Status.Conditions,
+			stripped.Status.Conditions = append(stripped.Status.Conditions,
 				corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
 		}
 	}
-	return slim, nil
+	return stripped, nil
 }
 
-// slimContainers keeps the containers that wait, and why they last stopped.
-func slimContainers(containers []corev1.ContainerStatus) []corev1.ContainerStatus {
-	var slim []corev1.ContainerStatus
+// stripContainerStatuses keeps the containers that are waiting, and why they last terminated.
+func stripContainerStatuses(containers []corev1.ContainerStatus) []corev1.ContainerStatus {
+	var stripped []corev1.ContainerStatus
 	for _, container := range containers {
 		if container.State.Waiting == nil {
 			continue
@@ -214,7 +213,7 @@ func slimContainers(containers []corev1.ContainerStatus) []corev1.ContainerStatu
 		if last := container.LastTerminationState.Terminated; last != nil {
 			kept.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: last.Reason, ExitCode: last.ExitCode}
 		}
-		slim = append(slim, kept)
+		stripped = append(stripped, kept)
 	}
-	return slim
+	return stripped
 }

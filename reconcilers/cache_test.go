@@ -31,7 +31,7 @@ func memcachedTransform(t *testing.T) toolscache.TransformFunc {
 	return nil
 }
 
-func TestCache_KeepsOfAMemcachedWhatIsRead(t *testing.T) {
+func TestCache_StripsMemcacheds(t *testing.T) {
 	t.Parallel()
 	deleted := metav1.NewTime(time.Unix(1, 0))
 	want := &cachev1alpha1.Memcached{
@@ -53,7 +53,7 @@ func TestCache_KeepsOfAMemcachedWhatIsRead(t *testing.T) {
 	}
 }
 
-func TestCache_KeepsOfADeploymentsStatusWhatIsRead(t *testing.T) {
+func TestCache_ReducesDeploymentStatus(t *testing.T) {
 	t.Parallel()
 	options, err := reconcilers.CacheOptions(nil)
 	fatal(t, err)
@@ -68,7 +68,7 @@ func TestCache_KeepsOfADeploymentsStatusWhatIsRead(t *testing.T) {
 		"keeps that enough pods are available": {
 			1, conditions{condition(appsv1.DeploymentAvailable, corev1.ConditionTrue)},
 			conditions{{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue}}},
-		"drops that nothing is missing at size 0": {
+		"omits missing pods at size 0": {
 			0, conditions{condition(appsv1.DeploymentAvailable, corev1.ConditionTrue)}, nil},
 		"drops progress": {
 			1, conditions{condition(appsv1.DeploymentProgressing, corev1.ConditionTrue)}, nil},

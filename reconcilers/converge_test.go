@@ -17,7 +17,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-func TestAMemcachedLivesFromCreateToDelete(t *testing.T) {
+func TestReconcile_CreatesScalesAndDeletes(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	startOperator(t, suite.operator, namespace, nil)
@@ -49,7 +49,7 @@ func TestAMemcachedLivesFromCreateToDelete(t *testing.T) {
 	gone(t, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sample"}})
 }
 
-func TestWritesAreCounted(t *testing.T) {
+func TestReconcile_WritesEachObjectOnce(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int32{
 		"a Memcached of size 0 writes each child once and its status once": 0,
@@ -80,7 +80,7 @@ func TestWritesAreCounted(t *testing.T) {
 	}
 }
 
-func TestAReconcileWithNothingToDoMakesNoRequest(t *testing.T) {
+func TestReconcile_SendsNothingWhenUnchanged(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	o := startOperator(t, suite.operator, namespace, nil)
@@ -111,11 +111,11 @@ func TestAReconcileWithNothingToDoMakesNoRequest(t *testing.T) {
 		t.Errorf("the Memcached was verified %d times for one write of a child", verified)
 	}
 	if got := deploymentNow(t, namespace, "settled").Labels["example.com/n"]; got != "xxxxx" {
-		t.Errorf("somebody else's label is %q", got)
+		t.Errorf("another owner's label is %q", got)
 	}
 }
 
-func TestARestartWritesNothing(t *testing.T) {
+func TestReconcile_WritesNothingAfterRestart(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	first := startOperator(t, suite.operator, namespace, nil)

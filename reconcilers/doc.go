@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reconcilers is the loop that brings a Memcached about:
+// Package reconcilers is the controller of Memcacheds:
 //
 //	observe ─► render ─► apply ─► prune ─► report
 //
-// Reconcile is those five steps in a row. observe reads the cache; the packages
-// render, apply and status do one step each and know nothing of one another's
-// neighbours; report writes the status, once, and only when it differs. What is
-// watched and how much of it is cached is in cache.go and watches.go, and follows
-// from the kinds that the templates hold. optional.go looks for those of them that an
-// API server need not serve, and for OpenShift.
+// Reconcile runs these five steps. observe.go reads the cache. The packages render, apply and
+// status implement one step each and do not depend on the order of the others. statuswriter.go
+// writes the status, once and only if it differs, and recorder.go writes logs, events and metrics.
+//
+// setup.go adds the controller to a manager, handlers.go maps watch events to requests, watches.go
+// starts and stops the watches on the kinds of the templates, and cache.go limits what the cache
+// holds. The package discovery finds out which optional kinds are available.
 package reconcilers

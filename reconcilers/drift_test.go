@@ -19,7 +19,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-func TestDriftIsPutBack(t *testing.T) {
+func TestReconcile_RevertsDrift(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	startOperator(t, suite.operator, namespace, nil)
@@ -42,13 +42,13 @@ func TestDriftIsPutBack(t *testing.T) {
 		patch(t, mc, `{"spec":{"size":2}}`)
 		eventually(t, service(namespace, "drifting"), "the owner", func(s *corev1.Service) bool { return metav1.IsControlledBy(s, mc) })
 	})
-	t.Run("a child that somebody deleted", func(t *testing.T) {
+	t.Run("a child that a user deleted", func(t *testing.T) {
 		before := service(namespace, "drifting")
 		fatal(t, suite.Client.Get(t.Context(), client.ObjectKeyFromObject(before), before))
 		fatal(t, suite.Client.Delete(t.Context(), service(namespace, "drifting")))
 		eventually(t, service(namespace, "drifting"), "a new Service", func(s *corev1.Service) bool { return s.UID != before.UID })
 	})
-	t.Run("a sidecar and an annotation of somebody else stay", func(t *testing.T) {
+	t.Run("a sidecar and an annotation of another client stay", func(t *testing.T) {
 		sidecar := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "apps/v1", "kind": "Deployment",
 			"metadata": map[string]any{"name": "drifting", "namespace": namespace, "annotations": map[string]any{"example.com/note": "mine"}},
@@ -60,12 +60,12 @@ func TestDriftIsPutBack(t *testing.T) {
 		patch(t, mc, `{"spec":{"size":3}}`)
 		d := eventually(t, deployment(namespace, "drifting"), "three replicas", func(d *appsv1.Deployment) bool { return *d.Spec.Replicas == 3 })
 		if len(d.Spec.Template.Spec.Containers) != 2 || d.Annotations["example.com/note"] != "mine" {
-			t.Errorf("what somebody else set is gone: %v, %d containers", d.Annotations, len(d.Spec.Template.Spec.Containers))
+			t.Errorf("what another client set is gone: %v, %d containers", d.Annotations, len(d.Spec.Template.Spec.Containers))
 		}
 	})
 }
 
-func TestAForeignObjectIsLeftAloneAndTheRestIsMade(t *testing.T) {
+func TestReconcile_AppliesOtherObjectsOnOwnershipConflict(t *testing.T) {
 	t.Parallel()
 	for name, labels := range map[string]map[string]string{
 		"without labels":  nil,
@@ -82,7 +82,7 @@ func TestAForeignObjectIsLeftAloneAndTheRestIsMade(t *testing.T) {
 
 			mc := newMemcached(t, namespace, "taken", 0)
 			eventually(t, mc, "stalled", func(mc *cachev1alpha1.Memcached) bool {
-				return is(mc, cachev1alpha1.ConditionStalled, metav1.ConditionTrue, cachev1alpha1.ReasonForeignObject)
+				return is(mc, cachev1alpha1.ConditionStalled, metav1.ConditionTrue, cachev1alpha1.ReasonOwnershipConflict)
 			})
 			if message := mc.Status.Conditions[0].Message; !strings.Contains(message, "Service taken") {
 				t.Errorf("the message does not name the object: %s", message)
@@ -100,7 +100,7 @@ func TestAForeignObjectIsLeftAloneAndTheRestIsMade(t *testing.T) {
 	}
 }
 
-func TestTheTutorialsDeploymentIsTakenOver(t *testing.T) {
+func TestReconcile_AdoptsDeploymentOfTutorial(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	mc := newMemcached(t, namespace, "memcached-sample", 2)
@@ -150,7 +150,7 @@ func TestTheTutorialsDeploymentIsTakenOver(t *testing.T) {
 	}
 }
 
-func TestAPolicyThatChangesWhatWeApplyIsReportedAndMakesNoLoop(t *testing.T) {
+func TestReconcile_ReportsModificationByAdmission(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t, "example.com/mutated", "true")
 	mutatingPolicy(t, namespace, "example.com/mutated")
@@ -160,7 +160,7 @@ func TestAPolicyThatChangesWhatWeApplyIsReportedAndMakesNoLoop(t *testing.T) {
 	if got := deploymentNow(t, namespace, "mutated").Spec.Template.Spec.Containers[0].Image; got != "example.com/mirror/memcached:1" {
 		t.Fatalf("the policy does not work: the image is %s", got)
 	}
-	// Two more rounds of the loop, by changes that are somebody else's and ours.
+	// Two more rounds of the loop, by changes that are another owner's and ours.
 	patch(t, deployment(namespace, "mutated"), `{"metadata":{"labels":{"example.com/n":"x"}}}`)
 	patch(t, mc, `{"spec":{"size":2}}`)
 	eventually(t, mc, "two", func(mc *cachev1alpha1.Memcached) bool { return isReady(mc) && len(mc.Status.Nodes) == 2 })
@@ -168,14 +168,14 @@ func TestAPolicyThatChangesWhatWeApplyIsReportedAndMakesNoLoop(t *testing.T) {
 		t.Errorf("%d writes of the Deployment: one made it, one scaled it", len(got))
 	}
 	message := meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionReady).Message
-	if !strings.Contains(message, "an admission policy or webhook changes Deployment mutated (") || !strings.Contains(message, "image") {
+	if !strings.Contains(message, "an admission policy or webhook modifies Deployment mutated (") || !strings.Contains(message, "image") {
 		t.Errorf("the message of Ready is %q", message)
 	}
 	poll(t, "an event should say so", func(ctx context.Context) (bool, error) {
 		events := &eventsv1.EventList{}
 		err := suite.Client.List(ctx, events, client.InNamespace(namespace))
 		for _, event := range events.Items {
-			if event.Reason == "ChangedByServer" && strings.Contains(event.Note, "image") {
+			if event.Reason == "ModifiedByAdmission" && strings.Contains(event.Note, "image") {
 				return true, nil
 			}
 		}
@@ -183,7 +183,7 @@ func TestAPolicyThatChangesWhatWeApplyIsReportedAndMakesNoLoop(t *testing.T) {
 	})
 }
 
-func TestReconcile_MutationEndsWithItsPolicy(t *testing.T) {
+func TestReconcile_RevertsMutationAfterPolicyRemoved(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t, "example.com/mutated", "true")
 	mutatingPolicy(t, namespace, "example.com/mutated")
@@ -204,6 +204,7 @@ func TestReconcile_MutationEndsWithItsPolicy(t *testing.T) {
 // with label, and waits until it does.
 func mutatingPolicy(t *testing.T, namespace, label string) {
 	t.Helper()
+	suite.SkipUnlessServed(t, "MutatingAdmissionPolicy.v1.admissionregistration.k8s.io")
 	for _, object := range []*unstructured.Unstructured{
 		{Object: map[string]any{
 			"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicy",

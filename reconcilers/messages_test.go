@@ -55,7 +55,7 @@ func (l *lines) logger() logr.Logger {
 	}, funcr.Options{})
 }
 
-func TestReconcile_LeaksNothingOfASpec(t *testing.T) {
+func TestReconcile_LeaksNoValuesOfSpec(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	logged := &lines{}
@@ -116,7 +116,7 @@ func mustBeClean(t *testing.T, what, text string) {
 
 // A bound that is new in the CRD does not touch what runs: admission lets unchanged
 // fields through, and the operator reports instead of applying.
-func TestReconcile_ReportsWhatAnOlderCRDAccepted(t *testing.T) {
+func TestReconcile_ReportsSpecThatOlderCRDAccepted(t *testing.T) {
 	namespace := newNamespace(t)
 	o := startOperator(t, suite.operator, namespace, nil)
 	mc := newMemcached(t, namespace, "older", 1)

@@ -17,7 +17,7 @@ import (
 var (
 	objects = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "memcached_operator_objects_total",
-		Help: "Rendered objects by kind and what was done about them: skipped, created, configured, refused, waiting, failed or pruned.",
+		Help: "Objects by kind and action: unchanged, created, configured, conflict, waiting, failed or pruned.",
 	}, []string{"kind", "action"})
 
 	renderSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -34,8 +34,9 @@ func init() {
 	metrics.Registry.MustRegister(objects, renderSeconds)
 }
 
-// memcacheds counts the Memcacheds in the cache by condition. It follows the cache's events, since
-// listing the cache at each scrape takes memory in proportion to the number of Memcacheds.
+// memcacheds is a collector that counts the Memcacheds in the cache by condition. It handles the
+// informer's events, since a list of the cache for each scrape takes memory in proportion to the
+// number of Memcacheds.
 type memcacheds struct {
 	mu     sync.Mutex
 	counts map[conditionStatus]int
@@ -52,7 +53,7 @@ func newMemcacheds() *memcacheds {
 	return &memcacheds{counts: map[conditionStatus]int{}}
 }
 
-// watch makes m follow the events of informer, which is one of Memcacheds.
+// watch adds m to the event handlers of informer, which is that of Memcacheds.
 func (m *memcacheds) watch(informer cache.Informer) error {
 	_, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { m.add(object, 1) },
@@ -89,7 +90,7 @@ func (m *memcacheds) Collect(out chan<- prometheus.Metric) {
 	defer m.mu.Unlock()
 	for key, count := range m.counts {
 		if count == 0 {
-			// Conditions of types that others set come and go.
+			// Otherwise condition types of other controllers would accumulate.
 			delete(m.counts, key)
 			continue
 		}

@@ -40,7 +40,7 @@ func TestMemcacheds_CountsByCondition(t *testing.T) {
 			},
 			map[string]float64{"Ready=True": 1},
 		},
-		"a deletion was missed by the watch": {
+		"follows a deletion that the watch missed": {
 			func(m *memcacheds) {
 				m.add(with(ready), 1)
 				m.add(with(ready), 1)
@@ -48,7 +48,7 @@ func TestMemcacheds_CountsByCondition(t *testing.T) {
 			},
 			map[string]float64{"Ready=True": 1},
 		},
-		"an event is of no Memcached": {func(m *memcacheds) { m.add(nil, 1) }, map[string]float64{}},
+		"ignores an event without a Memcached": {func(m *memcacheds) { m.add(nil, 1) }, map[string]float64{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemcacheds()

@@ -27,7 +27,7 @@ func isPaused(mc *cachev1alpha1.Memcached) bool {
 		meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionStalled) == nil
 }
 
-func TestAPausedMemcachedIsLeftAsItIs(t *testing.T) {
+func TestPaused_ChangesNothing(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	o := startOperator(t, suite.operator, namespace, nil)
@@ -72,7 +72,7 @@ func TestAPausedMemcachedIsLeftAsItIs(t *testing.T) {
 	gone(t, service(namespace, "sample"))
 }
 
-func TestAMemcachedThatIsBornPausedGetsNothing(t *testing.T) {
+func TestPaused_CreatesNothing(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	o := startOperator(t, suite.operator, namespace, nil)
@@ -89,7 +89,7 @@ func TestAMemcachedThatIsBornPausedGetsNothing(t *testing.T) {
 	ready(t, mc)
 }
 
-func TestReconcile_RefusesGuardedFieldsUnlessAllowed(t *testing.T) {
+func TestReconcile_RejectsPrivilegedFieldsUnlessAllowed(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	first := setUp{guards: true}.start(t, suite.operator, namespace)

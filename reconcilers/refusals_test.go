@@ -8,16 +8,16 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-func TestWhatStopsAMemcachedIsSaidInTheServersWords(t *testing.T) {
+func TestReconcile_ReportsWhyPodsAreNotRunning(t *testing.T) {
 	t.Parallel()
 	site := func(patch string) edit {
 		return edit{"components/site/kustomization.yaml": `apiVersion: kustomize.config.k8s.io/v1alpha1
@@ -35,13 +35,13 @@ patches:
 		reason    string
 		words     []string
 	}{
-		"a Deployment that the API server rejects is stalled": {
+		"stalls for a Deployment that the API server rejects": {
 			edits:     site(`[{"op": "add", "path": "/spec/template/spec/restartPolicy", "value": "Never"}]`),
 			condition: cachev1alpha1.ConditionStalled,
 			reason:    cachev1alpha1.ReasonInvalidObject,
 			words:     []string{"restartPolicy", "Unsupported value"},
 		},
-		"a quota that stops the pods": {
+		"pods that exceed a quota": {
 			prepare: func(t *testing.T, namespace string) {
 				t.Helper()
 				quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-pods"}}
@@ -53,14 +53,14 @@ patches:
 			reason:    "FailedCreate",
 			words:     []string{"exceeded quota", "no-pods"},
 		},
-		"Pod Security that stops the pods": {
+		"pods that Pod Security rejects": {
 			edits:     site(`[{"op": "add", "path": "/spec/template/spec/hostNetwork", "value": true}]`),
 			labels:    []string{"pod-security.kubernetes.io/enforce", "restricted"},
 			condition: cachev1alpha1.ConditionReconciling,
 			reason:    "FailedCreate",
 			words:     []string{"violates PodSecurity", "hostNetwork"},
 		},
-		"pods that no node takes": {
+		"pods that no node fits": {
 			edits:     site(`[{"op": "add", "path": "/spec/template/spec/nodeSelector", "value": {"nowhere": "true"}}]`),
 			condition: cachev1alpha1.ConditionReconciling,
 			reason:    "Unschedulable",
@@ -85,18 +85,42 @@ patches:
 					t.Errorf("the message lacks %q: %s", word, message)
 				}
 			}
+			warnedOnce(t, namespace, test.reason, test.words[0])
 		})
 	}
 }
 
-func TestTheShippedTemplatesRunUnderRestrictedPodSecurity(t *testing.T) {
+// warnedOnce waits for a Warning event of reason whose note contains word, and fails when there is
+// more than one of reason.
+func warnedOnce(t *testing.T, namespace, reason, word string) {
+	t.Helper()
+	poll(t, "a Warning event "+reason, func(ctx context.Context) (bool, error) {
+		list := &eventsv1.EventList{}
+		err := suite.Client.List(ctx, list, client.InNamespace(namespace))
+		found := 0
+		for _, event := range list.Items {
+			if event.Regarding.Kind == "Memcached" && event.Type == corev1.EventTypeWarning && event.Reason == reason {
+				found++
+				if !strings.Contains(event.Note, word) {
+					t.Errorf("the note of the event %s lacks %q: %s", reason, word, event.Note)
+				}
+			}
+		}
+		if found > 1 {
+			t.Errorf("%d events %s", found, reason)
+		}
+		return found == 1, err
+	})
+}
+
+func TestReconcile_RunsUnderRestrictedPodSecurity(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t, "pod-security.kubernetes.io/enforce", "restricted")
 	startOperator(t, suite.operator, namespace, nil)
 	ready(t, newMemcached(t, namespace, "restricted", 2))
 }
 
-func TestDeletionIsNotFought(t *testing.T) {
+func TestReconcile_CreatesNothingDuringDeletion(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	o := startOperator(t, suite.operator, namespace, nil)

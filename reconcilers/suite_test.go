@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -37,8 +36,8 @@ import (
 	"github.com/example/memcached-operator/test/controlplane"
 )
 
-// suite is what the tests of this package share: a control plane with controllers
-// and a simulated node, and the operator's own identity in it.
+// suite is shared by the tests of this package: a control plane with controllers and a simulated
+// node, and the client configuration of the operator.
 var suite struct {
 	*controlplane.ControlPlane
 	operator *rest.Config
@@ -50,7 +49,7 @@ func TestMain(m *testing.M) {
 }
 
 func runSuite(m *testing.M) int {
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // there is no test yet whose context it could be
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var err error
 	if suite.ControlPlane, err = controlplane.Start(); err != nil {
@@ -85,15 +84,16 @@ func startOperator(t *testing.T, cfg *rest.Config, namespace string, edits edit)
 	return setUp{edits: edits}.start(t, cfg, namespace)
 }
 
-// setUp is how an operator is started that is not like the others.
+// setUp configures an operator of a test.
 type setUp struct {
 	edits edit
-	// guards lets the operator refuse guarded fields.
-	guards    bool
-	lookEvery time.Duration
-	// recheck is how soon what no watch shows is looked at again; by default 200 ms.
+	// guards makes the operator reject privileged fields.
+	guards bool
+	// discoveryInterval is the interval of discovery; by default that of the operator.
+	discoveryInterval time.Duration
+	// recheck is the ConflictRecheckInterval; by default 200 ms.
 	recheck time.Duration
-	// logger gets what the operator logs; by default nobody does.
+	// logger is the operator's logger; by default it discards.
 	logger logr.Logger
 }
 
@@ -132,9 +132,9 @@ func (s setUp) start(t *testing.T, cfg *rest.Config, namespace string) *operator
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	reconciler := reconcilers.New(mgr, reconcilers.Options{
-		Renderer: renderer, Found: found, Concurrency: 8, Recheck: cmp.Or(s.recheck, 200*time.Millisecond), LookEvery: s.lookEvery,
+		Renderer: renderer, Preflight: found, Concurrency: 8, ConflictRecheckInterval: cmp.Or(s.recheck, 200*time.Millisecond), DiscoveryInterval: s.discoveryInterval,
 	})
-	fatal(t, reconciler.SetUp(ctx, mgr))
+	fatal(t, reconciler.SetupWithManager(ctx, mgr))
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	o.stop = sync.OnceFunc(func() {
@@ -150,97 +150,6 @@ func (s setUp) start(t *testing.T, cfg *rest.Config, namespace string) *operator
 	return o
 }
 
-// requests counts what goes over a client's transport, watches and reviews left out.
-type requests struct {
-	mu   sync.Mutex
-	seen []string
-	// answers are the statuses of the answers to requests.
-	answers []answered
-	// before is called before a request is sent.
-	before func(request string)
-}
-
-type answered struct {
-	request string
-	status  int
-}
-
-// onFirst calls f before the first request is sent that has method and ends with path.
-func (r *requests) onFirst(method, path string, f func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var once sync.Once
-	r.before = func(request string) {
-		if strings.HasPrefix(request, method) && strings.HasSuffix(request, path) {
-			once.Do(f)
-		}
-	}
-}
-
-// statuses returns the statuses of the answers to requests that end with path.
-func (r *requests) statuses(path string) []int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var statuses []int
-	for _, answer := range r.answers {
-		if strings.HasSuffix(answer.request, path) {
-			statuses = append(statuses, answer.status)
-		}
-	}
-	return statuses
-}
-
-func (r *requests) count(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
-		path := req.URL.Path
-		if req.URL.Query().Get("watch") != "" || strings.Contains(path, "/events") || isList(req) {
-			return next.RoundTrip(req)
-		}
-		request := req.Method + " " + path
-		r.mu.Lock()
-		r.seen = append(r.seen, request)
-		before := r.before
-		r.mu.Unlock()
-		if before != nil {
-			before(request)
-		}
-		response, err := next.RoundTrip(req)
-		if err == nil {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.answers = append(r.answers, answered{request, response.StatusCode})
-		}
-		return response, err
-	})
-}
-
-// isList tells the lists by which informers start, which a restart cannot do without.
-func isList(req *http.Request) bool {
-	return req.Method == http.MethodGet && req.URL.Query().Has("limit") || req.URL.Query().Has("resourceVersion") ||
-		req.Method == http.MethodGet && (strings.HasSuffix(req.URL.Path, "/api") || strings.HasSuffix(req.URL.Path, "/apis") || strings.Count(req.URL.Path, "/") <= 3)
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
-// matching are the requests seen so far that contain every one of parts.
-func (r *requests) matching(parts ...string) []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var result []string
-	for _, request := range r.seen {
-		all := true
-		for _, part := range parts {
-			all = all && strings.Contains(request, part)
-		}
-		if all {
-			result = append(result, request)
-		}
-	}
-	return result
-}
-
 func fatal(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -248,7 +157,7 @@ func fatal(t *testing.T, err error) {
 	}
 }
 
-// newNamespace makes a namespace for one test. It stays as long as the control plane:
+// newNamespace creates a namespace for one test. It stays as long as the control plane:
 // deleting it would keep the garbage collector from the other tests' objects.
 func newNamespace(t *testing.T, labels ...string) string {
 	t.Helper()
@@ -260,7 +169,7 @@ func newNamespace(t *testing.T, labels ...string) string {
 	return namespace.Name
 }
 
-// newMemcached makes a Memcached of size pods.
+// newMemcached creates a Memcached of size pods.
 func newMemcached(t *testing.T, namespace, name string, size int32) *cachev1alpha1.Memcached {
 	t.Helper()
 	mc := &cachev1alpha1.Memcached{
@@ -271,7 +180,7 @@ func newMemcached(t *testing.T, namespace, name string, size int32) *cachev1alph
 	return mc
 }
 
-// poll asks until holds says so, for a minute at most.
+// poll calls holds until it returns true, for a minute at most.
 func poll(t *testing.T, what string, holds func(context.Context) (bool, error)) {
 	t.Helper()
 	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, holds); err != nil {
@@ -279,7 +188,7 @@ func poll(t *testing.T, what string, holds func(context.Context) (bool, error)) 
 	}
 }
 
-// eventually reads object until holds says so.
+// eventually reads object until holds returns true.
 func eventually[T client.Object](t *testing.T, object T, what string, holds func(T) bool) T {
 	t.Helper()
 	t.Cleanup(func() {
@@ -303,7 +212,7 @@ func gone(t *testing.T, object client.Object) {
 	})
 }
 
-// is tells whether a condition has a status and, unless it is empty, a reason.
+// is reports whether a condition has a status and, unless reason is empty, a reason.
 func is(mc *cachev1alpha1.Memcached, kind string, status metav1.ConditionStatus, reason string) bool {
 	c := meta.FindStatusCondition(mc.Status.Conditions, kind)
 	return c != nil && c.Status == status && (reason == "" || c.Reason == reason) && c.ObservedGeneration == mc.Generation

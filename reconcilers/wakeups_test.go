@@ -17,7 +17,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-func TestStatus_RevertsEditsOfOthers(t *testing.T) {
+func TestStatusWriter_RevertsEditsOfOthers(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	startOperator(t, suite.operator, namespace, nil)
@@ -41,7 +41,7 @@ func TestStatus_RevertsEditsOfOthers(t *testing.T) {
 	}
 }
 
-func TestStatus_ConditionOfOthersStaysAndCostsNoWrite(t *testing.T) {
+func TestStatusWriter_IgnoresConditionsOfOthers(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	o := startOperator(t, suite.operator, namespace, nil)
@@ -67,7 +67,7 @@ func TestStatus_ConditionOfOthersStaysAndCostsNoWrite(t *testing.T) {
 }
 
 // The Memcached changes after it was read and before its status is written.
-func TestStatus_OfAnotherVersionIsNotWritten(t *testing.T) {
+func TestStatusWriter_RejectsStaleVersion(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(t *testing.T, mc *cachev1alpha1.Memcached){
 		"edited": func(t *testing.T, mc *cachev1alpha1.Memcached) {
@@ -98,7 +98,7 @@ func TestStatus_OfAnotherVersionIsNotWritten(t *testing.T) {
 }
 
 // A policy that denies answers 422, as if the object itself were invalid.
-func TestReconcile_RejectedObjectIsTriedAgain(t *testing.T) {
+func TestReconcile_RetriesRejectedObject(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t, "example.com/denied", "true")
 	denyingPolicy(t, namespace, "example.com/denied")

@@ -9,105 +9,87 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
-	// FieldManager is the field manager of everything that the operator applies.
-	// It must never change: a new name would orphan every field that the old one owns.
+	// FieldManager is the field manager of every object that the operator applies. It must never
+	// change: fields of the old name would never be removed again.
 	FieldManager = "memcached-operator"
 
-	// createOnly as resourceVersion makes an apply create the object, and answer 409
-	// when one of that name exists: no live object has that version.
+	// createOnly is a resourceVersion with which an apply creates the object, or fails with a
+	// conflict if it exists: no live object has this version.
 	createOnly = "1"
-
-	// maxWrites is how many objects of one owner are written at the same moment. The shipped
-	// templates make at most 5; what is beyond needs another look at the owner.
-	maxWrites = 8
-
-	// maxAnswers bounds for how many objects it is kept what the server made of them; what
-	// falls out costs an apply that changes nothing.
-	maxAnswers = 1 << 14
-	// maxDigests bounds the memory of digests, at about 200 bytes each; what falls out is
-	// computed anew.
-	maxDigests = 1 << 13
 )
 
-// Action is what was done about one rendered object.
+// Action is the action that was taken for one rendered object.
 type Action string
 
 // The actions.
 const (
-	// Skipped: the live object already holds what was rendered.
-	Skipped Action = "skipped"
-	// Created: there was none.
+	// Unchanged means that the live object matches the rendered one.
+	Unchanged Action = "unchanged"
+	// Created means that the object did not exist.
 	Created Action = "created"
-	// Configured: it was changed, or taken over.
+	// Configured means that the object was changed or adopted.
 	Configured Action = "configured"
-	// Refused: an object of that name belongs to somebody else and was left alone.
-	Refused Action = "refused"
-	// Waiting: an object of that name is still being deleted, or its namespace is.
+	// Conflict means that the object has another owner and was not changed.
+	Conflict Action = "conflict"
+	// Waiting means that the object or its namespace is still being deleted.
 	Waiting Action = "waiting"
-	// Failed: the write failed; Result.Err says why.
+	// Failed means that the write failed with Result.Err.
 	Failed Action = "failed"
 )
 
-// Result is what became of one rendered object.
+// Result is the result of applying one rendered object.
 type Result struct {
 	Object *unstructured.Unstructured
 	Action Action
-	// Live is the object as it is now; nil when that is not known.
+	// Live is the live object, which may be reduced; nil when it is not known.
 	Live client.Object
-	// Err is set with Refused and Failed.
+	// Err is set for Conflict and Failed.
 	Err error
-	// Drift names the fields in which the object differs from the rendered one although it
-	// was applied: something on the server changes what we write. Empty otherwise. NewDrift
-	// says that it was not known before.
+	// Drift names the fields that an admission policy or webhook modified when the object was
+	// applied; empty when there are none. NewDrift reports that they were not known before.
 	Drift    string
 	NewDrift bool
-	// Unconfirmed says that Live is what the server last answered, which the cache
-	// does not show yet.
-	Unconfirmed bool
-	// Overtaken says that the object changed again while it was written: look again.
-	Overtaken bool
+	// NotYetCached reports that Live is the API server's response to the last write, which the
+	// cache does not show yet.
+	NotYetCached bool
+	// ChangedDuringWrite reports that the object changed while it was written, so that it has to be
+	// reconciled again.
+	ChangedDuringWrite bool
 }
 
 // Applier applies objects. It is safe for use by many goroutines.
 type Applier struct {
-	// client reads from the cache and writes to the server.
+	// client reads from the cache and writes to the API server.
 	client client.Client
-	// live reads from the server.
-	live     client.Reader
-	scheme   *runtime.Scheme
-	comparer comparer
-	recent   *Recent
-	options  Options
-	// answers holds, by UID, what the server made of the last apply where that is not what
-	// was applied.
-	answers *lru.Cache
-	// digests holds the digest of the desired fields by that of the rendered object.
-	digests  *lru.Cache
-	defaults *serverDefaults
-	reverts  *reverts
+	// live reads from the API server.
+	live          client.Reader
+	scheme        *runtime.Scheme
+	comparer      *comparer
+	pendingWrites *PendingWrites
+	reduce        func(client.Object) client.Object
+	reverts       *reverts
 }
 
-// Options are what an Applier may be told.
+// Options configure an Applier.
 type Options struct {
-	// Reduce cuts a live object down to what is kept of it; the cache must do the same. The
-	// zero value means the function Reduce.
+	// Reduce reduces a live object to what is kept of it, as the cache does. The zero value means
+	// the function Reduce.
 	Reduce func(client.Object) client.Object
-	// Recheck is how long an object that the server changes when it is applied is left as it
-	// is before it is applied again. The zero value means a minute.
+	// Recheck is the delay before an object that the API server modifies is applied again. The zero
+	// value means a minute.
 	Recheck time.Duration
 	// Now returns the time. The zero value means time.Now.
 	Now func() time.Time
 }
 
-// New returns an Applier that reads through c, whose cache must hold the kinds to
-// apply, and through live where absence from that cache proves nothing. types knows
-// the schema of every kind to apply; recent is shared with the other readers of c.
-func New(c client.Client, live client.Reader, types managedfields.TypeConverter, recent *Recent, options Options) *Applier {
+// New returns an Applier that reads through c, whose cache must hold the kinds to apply, and through
+// live, the API server, what the cache may not hold. types must know the schema of every kind to apply.
+// pendingWrites is shared with the other readers of c.
+func New(c client.Client, live client.Reader, types managedfields.TypeConverter, pendingWrites *PendingWrites, options Options) *Applier {
 	if options.Reduce == nil {
 		options.Reduce = Reduce
 	}
@@ -116,15 +98,12 @@ func New(c client.Client, live client.Reader, types managedfields.TypeConverter,
 	}
 	options.Recheck = cmp.Or(options.Recheck, time.Minute)
 	return &Applier{
-		client:   c,
-		live:     live,
-		scheme:   c.Scheme(),
-		comparer: comparer{scheme: c.Scheme(), types: types},
-		recent:   recent,
-		options:  options,
-		answers:  lru.New(maxAnswers),
-		digests:  lru.New(maxDigests),
-		defaults: newServerDefaults(),
-		reverts:  newReverts(options.Now),
+		client:        c,
+		live:          live,
+		scheme:        c.Scheme(),
+		comparer:      newComparer(c.Scheme(), types, options),
+		pendingWrites: pendingWrites,
+		reduce:        options.Reduce,
+		reverts:       newReverts(options.Now),
 	}
 }

@@ -11,16 +11,16 @@ import (
 )
 
 // The object that was looked at is the one that is written to, or none.
-func TestAnObjectThatIsReplacedBeforeTheWriteIsNotTouched(t *testing.T) {
+func TestApply_DoesNotChangeObjectReplacedBeforeWrite(t *testing.T) {
 	t.Parallel()
 	for sentence, test := range map[string]struct {
 		// before makes what the operator looks at.
-		before func(w *world) *unstructured.Unstructured
+		before func(w *env) *unstructured.Unstructured
 		write  string
 		want   []string
 	}{
 		"between the look into the cache and the apply": {
-			func(w *world) *unstructured.Unstructured {
+			func(w *env) *unstructured.Unstructured {
 				object := w.deployment()
 				w.applied(object)
 				set(w.t, object, int64(7), "spec", "replicas")
@@ -29,8 +29,8 @@ func TestAnObjectThatIsReplacedBeforeTheWriteIsNotTouched(t *testing.T) {
 			"apply deployments/cache",
 			[]string{"apply deployments/cache 422"},
 		},
-		"between the look at the server and the takeover": {
-			func(w *world) *unstructured.Unstructured {
+		"between the read from the API server and the adoption": {
+			func(w *env) *unstructured.Unstructured {
 				w.tutorial("manager")
 				return w.deployment()
 			},
@@ -40,7 +40,7 @@ func TestAnObjectThatIsReplacedBeforeTheWriteIsNotTouched(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newEnv(t)
 			object := test.before(w)
 			var stranger *unstructured.Unstructured
 			w.requests.between(test.write, func() {
@@ -65,9 +65,9 @@ func TestAnObjectThatIsReplacedBeforeTheWriteIsNotTouched(t *testing.T) {
 }
 
 // An object that goes between two steps is made at the next try.
-func TestAnObjectThatIsDeletedBeforeTheWriteIsMadeLater(t *testing.T) {
+func TestApply_RecreatesObjectDeletedBeforeWrite(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	object := w.deployment()
 	w.applied(object)
 	resized := object.DeepCopy()
@@ -84,9 +84,9 @@ func TestAnObjectThatIsDeletedBeforeTheWriteIsMadeLater(t *testing.T) {
 }
 
 // A name that is freed while we ask who holds it is not a failure for long.
-func TestANameThatIsFreedWhileWeAskIsTakenLater(t *testing.T) {
+func TestApply_CreatesObjectWhenConflictDisappears(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	object := w.deployment()
 	stranger := w.create("someone", w.foreign(podTemplate(`{containers: [{name: a, image: a}]}`)))
 	w.requests.between("get deployments/cache", func() { w.delete(stranger) })

@@ -12,34 +12,32 @@ import (
 )
 
 const (
-	// maxReverts is how often an object is reverted without a delay.
+	// maxReverts is the number of times that an object is reverted without a delay.
 	maxReverts = 5
-	// firstDelay is the delay after that, which doubles each time up to maxDelay.
+	// firstDelay is the delay after maxReverts. It doubles each time, up to maxDelay.
 	firstDelay = time.Second
 	maxDelay   = 5 * time.Minute
-	// revertsEnd is how long after its delay an object has to stay as it is to count as not
-	// contended.
+	// revertsEnd is the time after the delay without a change after which an object is not contended
+	// any more.
 	revertsEnd = time.Minute
 )
 
-// ContentionError reports that something else changes an object back each time that it is
-// written.
+// ContentionError reports that another writer changes an object each time that it is reverted.
 type ContentionError struct {
 	Kind, Name string
-	// Reverts is how often the object was reverted.
+	// Reverts is the number of times that the object was reverted.
 	Reverts int
-	// Wait is how long it is left alone now. The message leaves it out, since a status with it
-	// would be written again and again.
+	// Wait is the delay before the next revert. It is not in the message, so that the status does not
+	// change all the time.
 	Wait time.Duration
 }
 
 func (e *ContentionError) Error() string {
-	return fmt.Sprintf("%s %s was reverted %d times, and something else changed it each time; it is left alone for up to %s before it is reverted again; metadata.managedFields names who else writes it",
+	return fmt.Sprintf("%s %s was reverted %d times and changed again each time; it is not reverted again for up to %s; metadata.managedFields names the other writer",
 		e.Kind, e.Name, e.Reverts, maxDelay)
 }
 
-// reverts counts how often objects are reverted to what was applied before. It is safe for
-// use by many goroutines.
+// reverts counts the reverts of objects. It is safe for use by many goroutines.
 type reverts struct {
 	now func() time.Time
 
@@ -58,8 +56,8 @@ func newReverts(now func() time.Time) *reverts {
 	return &reverts{now: now, objects: lru.New(maxAnswers)}
 }
 
-// wait returns how long the object must be left alone before desired is applied to it again,
-// and how often it was reverted. The first times it is not left alone at all.
+// wait returns the delay before desired may be applied to the object again, and the number of reverts.
+// There is no delay for the first reverts.
 func (r *reverts) wait(object ktypes.UID, desired digest) (wait time.Duration, count int) {
 	last, ok := r.objects.Get(object)
 	if !ok || last.(revert).desired != desired {
@@ -69,11 +67,11 @@ func (r *reverts) wait(object ktypes.UID, desired digest) (wait time.Duration, c
 	return max(0, revert.delay()-r.now().Sub(revert.at)), revert.count
 }
 
-// wrote notes that desired was applied to the object, which existed.
+// wrote records that desired was applied to an existing object.
 func (r *reverts) wrote(object ktypes.UID, desired digest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// The first write of an object that is known here puts it back, since creations are not noted.
+	// The first recorded write of an object is a revert, since creations are not recorded.
 	next := revert{desired: desired, at: r.now(), count: 1}
 	if last, ok := r.objects.Get(object); ok {
 		next.count = 0
@@ -85,7 +83,7 @@ func (r *reverts) wrote(object ktypes.UID, desired digest) {
 	r.objects.Add(object, next)
 }
 
-// delay returns how long the object is left alone after the write.
+// delay returns the delay before the next revert.
 func (r revert) delay() time.Duration {
 	if r.count < maxReverts {
 		return 0

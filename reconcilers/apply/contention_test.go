@@ -13,10 +13,10 @@ import (
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
-// Somebody changes the image each time that it is reverted.
-func TestApply_ContendedObjectIsPutBackLessAndLessOften(t *testing.T) {
+// Another client changes the image each time that it is reverted.
+func TestApply_BacksOffOnContendedObject(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	object := w.deployment()
 	w.applied(object)
 	edits := 0

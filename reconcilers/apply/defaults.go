@@ -16,33 +16,34 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	smdschema "sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 const (
-	// maxTemplates bounds for how many templates, in each namespace, the defaults are kept.
+	// maxTemplates bounds the number of templates per namespace whose defaults are kept.
 	maxTemplates = 4096
 	// maxDefaults bounds the defaults of one template.
 	maxDefaults = 256
 )
 
-// serverDefaults holds the defaults that the API server was seen to add inside values which
-// are written as a whole: the apiVersion of a fieldRef, the protocol of a NetworkPolicy's port.
-// They are learnt from its answers, and tell after a restart that an object which differs by
-// them alone needs no apply. It is safe for use by many goroutines.
+// serverDefaults holds the defaults that the API server adds inside atomic values, such as the
+// apiVersion of a fieldRef or the protocol of a NetworkPolicy's port. They are learned from its
+// responses. An object that differs from the rendered one by such defaults alone needs no apply. It is
+// safe for use by many goroutines.
 type serverDefaults struct {
 	mu        sync.Mutex
 	templates *lru.Cache
 }
 
-// template identifies what objects of several owners in a namespace are rendered from.
+// template identifies the template from which objects of several owners in a namespace are rendered.
 type template struct {
 	kind      schema.GroupVersionKind
 	namespace string
-	// suffix is what the object's name has beyond that of its owner.
+	// suffix is the object's name without its owner's name as prefix.
 	suffix string
 }
 
-// addition is a field that the server adds to the value at path, which is written as a whole.
+// addition is a field that the API server adds to the atomic value at path.
 type addition struct {
 	path fieldpath.Path
 	// steps lead to the field within the value: names of fields and positions in lists.
@@ -58,7 +59,7 @@ func templateOf(rendered *unstructured.Unstructured, owner string) template {
 	return template{rendered.GroupVersionKind(), rendered.GetNamespace(), strings.TrimPrefix(rendered.GetName(), owner)}
 }
 
-// add notes additions to objects of t.
+// add records additions to objects of t.
 func (s *serverDefaults) add(t template, additions []addition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +75,7 @@ func (s *serverDefaults) add(t template, additions []addition) {
 	s.templates.Add(t, known)
 }
 
-// of returns what was added to objects of t.
+// of returns the additions to objects of t.
 func (s *serverDefaults) of(t template) map[string]addition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,25 +86,24 @@ func (s *serverDefaults) of(t template) map[string]addition {
 	return kept.(map[string]addition)
 }
 
-// with returns the digest of d with additions, where d lacks them.
+// with returns the digest of d with those of additions that it lacks.
 func (d desired) with(additions map[string]addition) digest {
-	content := runtime.DeepCopyJSON(d.content)
+	content := value.NewValueInterface(runtime.DeepCopyJSONValue(d.content.Unstructured()))
 	for _, a := range additions {
-		value, ok := any(content), true
+		whole, ok := content, true
 		for _, element := range a.path {
-			p := parent{value: value}
-			if value, ok = p.child(element); !ok {
+			if whole, ok = newParent(whole).child(element); !ok {
 				break
 			}
 		}
 		if ok {
-			addAt(value, a.steps, a.value)
+			addAt(whole.Unstructured(), a.steps, a.value)
 		}
 	}
 	return newDigest(d.fields, content)
 }
 
-// addAt adds a field to value unless it is there.
+// addAt adds a field to value unless value has it.
 func addAt(value any, steps []any, added any) {
 	for _, step := range steps[:len(steps)-1] {
 		value = partAt(value, step)
@@ -130,34 +130,32 @@ func partAt(value, step any) any {
 	return nil
 }
 
-// additions returns what live has beyond want at the paths of differ. It reports false when
-// they differ in anything but fields of structs that want leaves out: keys of a map and items
-// of a list are no defaults.
-func additions(t *typed.TypedValue, differ *fieldpath.Set, want, live map[string]any) (found []addition, ok bool) {
+// additions returns the fields that live has and want lacks at the paths of differ. It returns false when
+// they differ in anything but fields of structs: keys of a map and items of a list are not defaults.
+func additions(t *typed.TypedValue, differ *fieldpath.Set, want, live value.Value) (found []addition, ok bool) {
 	ok = true
 	differ.Iterate(func(path fieldpath.Path) {
-		var wanted, held any = want, live
+		wanted, actual := want, live
 		kind, known := t.TypeRef(), true
 		for _, element := range path {
-			w, l := parent{value: wanted}, parent{value: held}
-			wanted, _ = w.child(element)
-			held, _ = l.child(element)
+			wanted, _ = newParent(wanted).child(element)
+			actual, _ = newParent(actual).child(element)
 			if known {
 				kind, known = below(t.Schema(), kind, element)
 			}
 		}
-		if known && isOpen(t.Schema(), kind, wanted, held) {
+		if known && isOpen(t.Schema(), kind, unstructuredOf(wanted), unstructuredOf(actual)) {
 			return
 		}
 		added := adder{schema: t.Schema(), path: path.Copy()}
-		ok = ok && known && added.compare(wanted, held, kind, nil)
+		ok = ok && known && added.compare(unstructuredOf(wanted), unstructuredOf(actual), kind, nil)
 		found = append(found, added.found...)
 	})
 	return found, ok
 }
 
-// isOpen reports whether want is an empty map that others may fill, and live such a map. One
-// that is absent where it is empty counts as empty.
+// isOpen reports whether want is an empty or absent granular map, to which other managers may add
+// entries, and live is a map.
 func isOpen(s *smdschema.Schema, kind smdschema.TypeRef, want, live any) bool {
 	atom, ok := s.Resolve(kind)
 	wanted, isMap := want.(map[string]any)
@@ -172,7 +170,7 @@ type adder struct {
 	found  []addition
 }
 
-// compare reports whether live is want and additions.
+// compare reports whether live equals want apart from additions, which it collects.
 func (a *adder) compare(want, live any, kind smdschema.TypeRef, steps []any) bool {
 	atom, ok := a.schema.Resolve(kind)
 	if !ok {
@@ -186,7 +184,7 @@ func (a *adder) compare(want, live any, kind smdschema.TypeRef, steps []any) boo
 		live, ok := live.([]any)
 		return ok && atom.List != nil && a.compareLists(want, live, atom.List, steps)
 	default:
-		return equal(live, want)
+		return value.Equals(value.NewValueInterface(live), value.NewValueInterface(want))
 	}
 }
 
@@ -228,7 +226,7 @@ func (a *adder) compareLists(want, live []any, kind *smdschema.List, steps []any
 	return true
 }
 
-// below returns the type of the part of a value of type kind that element names.
+// below returns the type of the child of a value of type kind at element.
 func below(s *smdschema.Schema, kind smdschema.TypeRef, element fieldpath.PathElement) (smdschema.TypeRef, bool) {
 	atom, ok := s.Resolve(kind)
 	switch {

@@ -3,43 +3,47 @@
 package apply
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"hash/maphash"
-	"maps"
-	"reflect"
 	"slices"
 	"strconv"
-	"strings"
-	"unique"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// digest identifies a set of fields and the values at them: 128 bits of a SHA-256, as JSON.
-// Two objects whose applied fields have the same digest are equal as far as we applied them.
+// digest identifies a set of fields and their values: 128 bits of a SHA-256, as a JSON string. Two
+// objects whose applied fields have the same digest are equal in these fields.
 type digest string
 
-// newDigest returns the digest of fields and of the values that content has at them. A value
-// that is written as a whole (an atomic list or map) counts whole.
-func newDigest(fields *fieldpath.Set, content map[string]any) digest {
-	return sum(appendFields(make([]byte, 0, 4096), fields, content))
+// newDigest returns the digest of fields and of their values in content. It includes the whole value
+// of an atomic list or map.
+func newDigest(fields *fieldpath.Set, content value.Value) digest {
+	e := encoders.Get().(*encoder)
+	defer encoders.Put(e)
+	e.text = e.text[:0]
+	e.appendFields(fields, content)
+	return sum(e.text)
 }
 
-// digestOf returns the digest of a rendered object as it is written.
+// digestOf returns the digest of the content of a rendered object.
 func digestOf(content map[string]any) digest {
-	return sum(appendValue(make([]byte, 0, 4096), content))
+	e := encoders.Get().(*encoder)
+	defer encoders.Put(e)
+	e.text = e.text[:0]
+	e.appendValue(value.NewValueInterface(content))
+	return sum(e.text)
 }
 
 func sum(text []byte) digest {
@@ -47,27 +51,37 @@ func sum(text []byte) digest {
 	return digest(`"` + base64.RawStdEncoding.EncodeToString(hash[:16]) + `"`)
 }
 
-// appendFields appends fields and the values at them to text.
-func appendFields(text []byte, fields *fieldpath.Set, content any) []byte {
-	p := parent{value: content}
-	text = append(text, '{')
+// encoder encodes fields and values as a text that is equal for equal ones.
+type encoder struct {
+	text []byte
+	// allocator reuses the memory of values.
+	allocator value.Allocator
+}
+
+// encoders reuses encoders, whose text takes more memory than all else of a comparison.
+var encoders = sync.Pool{New: func() any { return &encoder{allocator: value.NewFreelistAllocator()} }}
+
+// appendFields appends fields and their values in content.
+func (e *encoder) appendFields(fields *fieldpath.Set, content value.Value) {
+	p := newParent(content)
+	e.text = append(e.text, '{')
 	fields.Members.Iterate(func(element fieldpath.PathElement) {
-		text = appendElement(text, element)
+		e.text = appendElement(e.text, element)
 		if _, hasFields := fields.Children.Get(element); hasFields {
-			return // An item of a list: its fields are below.
+			return // An item of a list, whose fields are children.
 		}
-		if value, ok := p.child(element); ok {
-			text = appendValue(text, value)
+		if v, ok := p.child(element); ok {
+			e.appendValue(v)
 		}
 	})
-	text = append(text, '}', '{')
+	e.text = append(e.text, '}', '{')
 	fields.Children.Iterate(func(element fieldpath.PathElement) {
 		below, _ := fields.Children.Get(element)
-		text = appendElement(text, element)
-		value, _ := p.child(element)
-		text = appendFields(text, below, value)
+		e.text = appendElement(e.text, element)
+		v, _ := p.child(element)
+		e.appendFields(below, v)
 	})
-	return append(text, '}')
+	e.text = append(e.text, '}')
 }
 
 func appendElement(text []byte, element fieldpath.PathElement) []byte {
@@ -80,163 +94,60 @@ func appendElement(text []byte, element fieldpath.PathElement) []byte {
 	return append(text, 0)
 }
 
-// appendValue appends value to text, with the keys of maps in order. Numbers are written as JSON
-// has them, so that their Go types do not matter.
-func appendValue(text []byte, value any) []byte {
-	switch v := value.(type) {
-	case string:
-		text = strconv.AppendQuote(text, v)
-	case bool:
-		text = strconv.AppendBool(text, v)
-	case int64:
-		text = strconv.AppendInt(text, v, 10)
-	case map[string]any:
-		text = append(text, '{')
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			text = append(strconv.AppendQuote(text, key), ':')
-			text = appendValue(text, v[key])
-		}
-		text = append(text, '}')
-	case []any:
-		text = append(text, '[')
-		for _, item := range v {
-			text = appendValue(text, item)
-		}
-		text = append(text, ']')
-	default:
-		encoded, _ := json.Marshal(v) // Unstructured content always encodes.
-		text = append(text, encoded...)
-	}
-	return append(text, 0)
-}
-
-// Reduce cuts object down to what the Applier reads of it: its identity, its controller, and
-// in the place of managedFields the digest of what FieldManager applied. It is for cache
-// transforms; a reduced object stays as it is.
-func Reduce(object client.Object) client.Object {
-	entry, applied := ourEntry(object)
-	var digest string
+// appendValue appends v, with the keys of maps in order. Go types of numbers do not matter.
+func (e *encoder) appendValue(v value.Value) {
 	switch {
-	case applied && isReduced(entry):
-		digest = entry.FieldsV1.GetRawString()
-	case applied:
-		digest = string(knownDigest(object, entry))
-	}
-	name, uid, version := object.GetName(), string(object.GetUID()), object.GetResourceVersion()
-	controller := metav1.GetControllerOfNoCopy(object)
-	var owner, ownerUID string
-	if controller != nil {
-		owner, ownerUID = controller.Name, string(controller.UID)
-	}
-	if owner == name { // Most objects are called like their controller.
-		Pack(&name, &uid, &version, &ownerUID)
-		owner = name
-	} else {
-		Pack(&name, &uid, &version, &ownerUID, &owner)
-	}
-
-	kept := emptyLike(object)
-	kept.SetNamespace(Intern(object.GetNamespace()))
-	kept.SetName(name)
-	kept.SetUID(types.UID(uid))
-	kept.SetResourceVersion(version)
-	kept.SetGeneration(object.GetGeneration())
-	kept.SetDeletionTimestamp(object.GetDeletionTimestamp())
-	if controller != nil {
-		kept.references[0] = metav1.OwnerReference{
-			APIVersion: Intern(controller.APIVersion),
-			Kind:       Intern(controller.Kind),
-			Name:       owner,
-			UID:        types.UID(ownerUID),
-			Controller: &yes,
+	case v.IsString():
+		e.text = strconv.AppendQuote(e.text, v.AsString())
+	case v.IsBool():
+		e.text = strconv.AppendBool(e.text, v.AsBool())
+	case v.IsInt():
+		e.text = strconv.AppendInt(e.text, v.AsInt(), 10)
+	case v.IsMap():
+		e.appendMap(v)
+	case v.IsList():
+		list := v.AsListUsing(e.allocator)
+		defer e.allocator.Free(list)
+		e.text = append(e.text, '[')
+		for i := range list.Length() {
+			item := list.AtUsing(e.allocator, i)
+			e.appendValue(item)
+			e.allocator.Free(item)
 		}
-		kept.SetOwnerReferences(kept.references[:])
-	}
-	if applied {
-		kept.entries[0] = metav1.ManagedFieldsEntry{
-			Manager:   FieldManager,
-			Operation: metav1.ManagedFieldsOperationApply,
-			FieldsV1:  kept.fields,
-		}
-		kept.fields.SetRawString(digest)
-		kept.SetManagedFields(kept.entries[:])
-	}
-	return kept.Object
-}
-
-// yes is shared by all reduced objects.
-var yes = true
-
-// Intern returns text in the one copy that everybody has who interned it.
-func Intern(text string) string { return unique.Make(text).Value() }
-
-// Pack moves texts into one piece of memory. Many small pieces that live long, among many more
-// that do not, keep the memory around them from being given back.
-func Pack(texts ...*string) {
-	length := 0
-	for _, text := range texts {
-		length += len(*text)
-	}
-	packed := make([]byte, 0, length)
-	for _, text := range texts {
-		packed = append(packed, *text...)
-	}
-	all := string(packed)
-	for _, text := range texts {
-		*text, all = all[:len(*text)], all[len(*text):]
-	}
-}
-
-// reduced is an empty object, and memory for what Reduce keeps besides.
-type reduced struct {
-	client.Object
-	references *[1]metav1.OwnerReference
-	entries    *[1]metav1.ManagedFieldsEntry
-	fields     *metav1.FieldsV1
-}
-
-// piece is one piece of memory for a reduced object, for the reason that Pack gives.
-type piece[T any] struct {
-	object     T
-	references [1]metav1.OwnerReference
-	entries    [1]metav1.ManagedFieldsEntry
-	fields     metav1.FieldsV1
-}
-
-// emptyLike returns an empty object of object's type and kind.
-func emptyLike(object client.Object) reduced {
-	var empty reduced
-	switch object := object.(type) {
-	case *unstructured.Unstructured:
-		u := &unstructured.Unstructured{}
-		u.SetGroupVersionKind(object.GroupVersionKind())
-		return reduced{u, &[1]metav1.OwnerReference{}, &[1]metav1.ManagedFieldsEntry{}, &metav1.FieldsV1{}}
-	// Those of every Memcached.
-	case *appsv1.Deployment:
-		p := &piece[appsv1.Deployment]{}
-		empty = reduced{&p.object, &p.references, &p.entries, &p.fields}
-	case *corev1.Service:
-		p := &piece[corev1.Service]{}
-		empty = reduced{&p.object, &p.references, &p.entries, &p.fields}
-	case *policyv1.PodDisruptionBudget:
-		p := &piece[policyv1.PodDisruptionBudget]{}
-		empty = reduced{&p.object, &p.references, &p.entries, &p.fields}
+		e.text = append(e.text, ']')
 	default:
-		made := reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)
-		empty = reduced{made, &[1]metav1.OwnerReference{}, &[1]metav1.ManagedFieldsEntry{}, &metav1.FieldsV1{}}
+		encoded, _ := json.Marshal(v.Unstructured()) // A float or null always encodes.
+		e.text = append(e.text, encoded...)
 	}
-	empty.GetObjectKind().SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
-	return empty
+	e.text = append(e.text, 0)
 }
 
-// isReduced reports whether entry holds a digest, which is a JSON string, and not fields.
+func (e *encoder) appendMap(v value.Value) {
+	entries := v.AsMapUsing(e.allocator)
+	defer e.allocator.Free(entries)
+	keys := make([]string, 0, entries.Length())
+	entries.IterateUsing(e.allocator, func(key string, _ value.Value) bool {
+		keys = append(keys, key)
+		return true
+	})
+	slices.Sort(keys)
+	e.text = append(e.text, '{')
+	for _, key := range keys {
+		e.text = append(strconv.AppendQuote(e.text, key), ':')
+		item, _ := entries.GetUsing(e.allocator, key)
+		e.appendValue(item)
+		e.allocator.Free(item)
+	}
+	e.text = append(e.text, '}')
+}
+
+// isReduced reports whether entry holds a digest, which is a JSON string, instead of fields.
 func isReduced(entry *metav1.ManagedFieldsEntry) bool {
-	raw := entry.FieldsV1.GetRawString()
-	return raw != "" && raw[0] == '"'
+	return bytes.HasPrefix(entry.FieldsV1.GetRawBytes(), []byte(`"`))
 }
 
-// appliedTo returns the digest of what FieldManager applied to object, which may be reduced;
-// it is empty when FieldManager applied nothing.
+// appliedTo returns the digest of the fields that FieldManager applied to object, which may be
+// reduced. It is empty when FieldManager applied none.
 func appliedTo(object client.Object) digest {
 	entry, ok := ourEntry(object)
 	switch {
@@ -249,96 +160,100 @@ func appliedTo(object client.Object) digest {
 	}
 }
 
-// maxKnown bounds the memory of known, at about 200 bytes each; what falls out is computed anew.
-const maxKnown = 1 << 10
+// maxAppliedDigests bounds the memory of appliedDigests, at about 200 bytes per entry.
+const maxAppliedDigests = 1 << 10
 
-// known holds the digests of what FieldManager applied to objects. An object is seen several
-// times: in the answer to a write, in the event of it, and in those of its status.
-var known = lru.New(maxKnown)
+// appliedDigests caches the digests of the fields that FieldManager applied to objects. An object is
+// reduced several times: in the response to a write, in its watch event, and in those of its status.
+var appliedDigests = digestCache{entries: lru.New(maxAppliedDigests)}
 
-// knownKey identifies what a digest is computed from.
-type knownKey struct {
+// appliedDigestKey identifies the input of a digest.
+type appliedDigestKey struct {
 	uid types.UID
-	// version is the resourceVersion, or of kinds whose status changes often the generation,
-	// which the API server raises with each change of their spec.
+	// version is the resourceVersion, or for kinds whose status changes often the generation, which
+	// the API server increments with each change of the spec.
 	version string
-	// metadata is a hash of the metadata that FieldManager may have applied, and of the record of
-	// what it applied.
+	// metadata is a hash of the metadata that FieldManager may have applied, and of its entry in
+	// managedFields.
 	metadata uint64
 }
 
-// seed makes the hashes unpredictable.
-var seed = maphash.MakeSeed()
+// hashSeed makes the hashes unpredictable.
+var hashSeed = maphash.MakeSeed()
 
-// knownDigest is appliedDigest, computed once for each state of object; entry records what
-// FieldManager applied to it.
-func knownDigest(object client.Object, entry *metav1.ManagedFieldsEntry) digest {
-	key := knownKey{uid: object.GetUID(), version: object.GetResourceVersion()}
+// cachedAppliedDigest returns appliedDigest(object) from the cache, or computes it. entry is
+// FieldManager's entry in managedFields.
+func cachedAppliedDigest(object client.Object, entry *metav1.ManagedFieldsEntry) digest {
+	key := appliedDigestKey{uid: object.GetUID(), version: object.GetResourceVersion()}
 	switch object.(type) {
 	case *appsv1.Deployment, *appsv1.StatefulSet, *policyv1.PodDisruptionBudget:
 		key.version = strconv.FormatInt(object.GetGeneration(), 10)
 	}
-	record := entry.FieldsV1.GetRawString()
-	key.metadata = maphash.String(seed, record)
-	for _, texts := range []struct {
+	record := entry.FieldsV1.GetRawBytes()
+	key.metadata = maphash.Bytes(hashSeed, record)
+	for _, m := range []struct {
 		field string
 		texts map[string]string
 	}{{"labels", object.GetLabels()}, {"annotations", object.GetAnnotations()}} {
 		key.metadata *= 31
-		whole := strings.Contains(record, `"f:`+texts.field+`":{}`)
-		for name, text := range texts.texts { // in any order
-			// Others' do not count: the Deployment controller adds a revision to each Deployment.
-			if whole || strings.Contains(record, name) {
-				key.metadata += maphash.Comparable(seed, [2]string{name, text})
+		isWhole := bytes.Contains(record, []byte(`"f:`+m.field+`":{}`))
+		for name, text := range m.texts { // in any order
+			// Those of others are left out: the Deployment controller sets a revision on each Deployment.
+			if isWhole || bytes.Contains(record, []byte(name)) {
+				key.metadata += maphash.Comparable(hashSeed, [2]string{name, text})
 			}
 		}
 	}
 	for _, reference := range object.GetOwnerReferences() {
 		isController, blocks := ptr.Deref(reference.Controller, false), ptr.Deref(reference.BlockOwnerDeletion, false)
 		reference.Controller, reference.BlockOwnerDeletion = nil, nil // They are pointers.
-		key.metadata = key.metadata*31 + maphash.Comparable(seed, reference)
-		key.metadata = key.metadata*31 + maphash.Comparable(seed, [2]bool{isController, blocks})
+		key.metadata = key.metadata*31 + maphash.Comparable(hashSeed, reference)
+		key.metadata = key.metadata*31 + maphash.Comparable(hashSeed, [2]bool{isController, blocks})
 	}
 	for _, finalizer := range object.GetFinalizers() {
-		key.metadata = key.metadata*31 + maphash.String(seed, finalizer)
+		key.metadata = key.metadata*31 + maphash.String(hashSeed, finalizer)
 	}
-	if computed, ok := known.Get(key); ok {
-		return computed.(digest)
-	}
-	computed := appliedDigest(object)
-	known.Add(key, computed)
-	return computed
+	return appliedDigests.of(key, object)
 }
 
-// appliedDigest computes the digest of what FieldManager applied to object. Where the server's
-// record cannot be read it is one that no rendered object has.
-func appliedDigest(object client.Object) digest {
+// digestCache computes and caches digests. It is safe for use by many goroutines.
+type digestCache struct {
+	mu      sync.Mutex
+	entries *lru.Cache // of func() digest, by appliedDigestKey
+}
+
+// of returns the digest of the fields that FieldManager applied to object. The response to a write and its
+// watch event often arrive at the same time: one call computes the digest, and the other waits for it.
+func (c *digestCache) of(key appliedDigestKey, object client.Object) digest {
+	c.mu.Lock()
+	entry, ok := c.entries.Get(key)
+	if !ok {
+		entry = sync.OnceValue(func() digest { return appliedDigest(object) })
+		c.entries.Add(key, entry)
+	}
+	c.mu.Unlock()
+	return entry.(func() digest)()
+}
+
+// unreadable is not the digest of any rendered object.
+const unreadable digest = `"unreadable"`
+
+// appliedDigest computes the digest of the fields that FieldManager applied to object. It is unreadable
+// when managedFields or object cannot be read.
+func appliedDigest(object client.Object) (d digest) {
 	fields, err := appliedFields(object)
 	if err != nil {
-		return `"unreadable"`
+		return unreadable
 	}
-	content, err := contentOf(object)
+	content, err := valueOf(object)
 	if err != nil {
-		return `"unreadable"`
+		return unreadable
 	}
-	return newDigest(fields, content)
-}
-
-// contentOf returns what object holds as the JSON of the API, less managedFields, which takes as
-// long to convert as all else, and without what depends on how it was read: claim templates
-// have a kind in JSON, and none in protocol buffers.
-func contentOf(object client.Object) (map[string]any, error) {
-	if _, ok := object.(*unstructured.Unstructured); !ok {
-		copied := reflect.New(reflect.TypeOf(object).Elem())
-		copied.Elem().Set(reflect.ValueOf(object).Elem())
-		object = copied.Interface().(client.Object)
-		object.SetManagedFields(nil)
-	}
-	if set, ok := object.(*appsv1.StatefulSet); ok {
-		set.Spec.VolumeClaimTemplates = slices.Clone(set.Spec.VolumeClaimTemplates)
-		for i := range set.Spec.VolumeClaimTemplates {
-			set.Spec.VolumeClaimTemplates[i].TypeMeta = metav1.TypeMeta{}
+	// A value panics if it cannot be encoded, such as an IntOrString that is neither.
+	defer func() {
+		if recover() != nil {
+			d = unreadable
 		}
-	}
-	return runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	}()
+	return newDigest(fields, content)
 }

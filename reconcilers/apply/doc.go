@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apply makes rendered objects so on the API server: it skips what already
-// holds, applies the rest by server-side apply, takes over what the owner already
-// controls, leaves alone what belongs to others, and prunes what is no longer
-// rendered.
+// Package apply applies rendered objects to the API server by server-side apply. It skips unchanged
+// objects, adopts objects that the owner already controls, reports objects of other owners as conflicts,
+// and prunes objects that are no longer rendered.
 //
-// What holds is known without asking the server: the object in the cache carries,
-// in managedFields, the set of fields that our manager applied. An object holds
-// when that set is the set of fields of the rendered one and the values at those
-// fields are the same. Nothing has to be remembered for it, so an operator that was
-// restarted writes nothing.
+// Applier.Apply is the entry; apply.go has the steps for one object. Whether an object needs an apply is
+// decided without a request (drift.go): the object in the cache has, in place of managedFields, a digest of
+// the fields that our field manager applied and of their values, and it is compared with the digest of the
+// rendered object. Nothing else has to be stored, so that an operator writes nothing after a restart.
 package apply

@@ -15,7 +15,7 @@ import (
 )
 
 // What others change of what we render is put back, by exactly one write.
-func TestDriftIsPutBack(t *testing.T) {
+func TestApply_RevertsDrift(t *testing.T) {
 	t.Parallel()
 	once := func(resource string) []string { return []string{"apply " + resource + "/cache"} }
 	// Without the label the object leaves the cache; the server knows better.
@@ -27,17 +27,17 @@ func TestDriftIsPutBack(t *testing.T) {
 	}
 	for sentence, test := range map[string]struct {
 		kind   string
-		change func(w *world, object *unstructured.Unstructured)
+		change func(w *env, object *unstructured.Unstructured)
 		want   []string
 	}{
-		"the Deployment is scaled": {"Deployment", func(w *world, object *unstructured.Unstructured) {
+		"the Deployment is scaled": {"Deployment", func(w *env, object *unstructured.Unstructured) {
 			scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 1}}
-			must(w.t, env.admin.SubResource("scale").Update(w.t.Context(), object.DeepCopy(), client.WithSubResourceBody(scale), client.FieldOwner("kubectl")))
+			must(w.t, suite.admin.SubResource("scale").Update(w.t.Context(), object.DeepCopy(), client.WithSubResourceBody(scale), client.FieldOwner("kubectl")))
 		}, once("deployments")},
 		"the image is edited": {"Deployment", updated(func(live *unstructured.Unstructured) {
 			container(live)["image"] = "memcached:latest"
 		}), once("deployments")},
-		"another manager takes the image by force": {"Deployment", func(w *world, object *unstructured.Unstructured) {
+		"another manager takes the image by force": {"Deployment", func(w *env, object *unstructured.Unstructured) {
 			w.applyAs("someone", object, `{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {containers: [{name: memcached, image: "memcached:latest"}]}}}}`)
 		}, once("deployments")},
 		"an environment variable is removed": {"Deployment", updated(func(live *unstructured.Unstructured) {
@@ -83,14 +83,14 @@ func TestDriftIsPutBack(t *testing.T) {
 			references[0].Controller = nil
 			live.SetOwnerReferences(references)
 		}), once("deployments")},
-		"the record of field managers is erased": {"Deployment", updated(func(live *unstructured.Unstructured) {
+		"managedFields are erased": {"Deployment", updated(func(live *unstructured.Unstructured) {
 			live.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
 		}), []string{"get deployments/cache", "apply deployments/cache"}},
 		"a key is added to the Service's selector, an atomic map": {"Service", updated(func(live *unstructured.Unstructured) {
 			live.Object["spec"].(map[string]any)["selector"].(map[string]any)["more"] = "yes"
 		}), once("services")},
 		// An apply would put our port beside theirs, under the same name.
-		"the Service's port gets another number": {"Service", updated(func(live *unstructured.Unstructured) {
+		"the number of the Service's port is edited": {"Service", updated(func(live *unstructured.Unstructured) {
 			live.Object["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any)["port"] = int64(11212)
 		}), reclaimed("services")},
 		"the container's port gets another number": {"Deployment", updated(func(live *unstructured.Unstructured) {
@@ -102,7 +102,7 @@ func TestDriftIsPutBack(t *testing.T) {
 		"the PodDisruptionBudget is replaced by another of its kind": {"PodDisruptionBudget", updated(func(live *unstructured.Unstructured) {
 			live.Object["spec"].(map[string]any)["maxUnavailable"] = "50%"
 		}), once("poddisruptionbudgets")},
-		"the PodDisruptionBudget gets a minAvailable in place of our field": {"PodDisruptionBudget", updated(func(live *unstructured.Unstructured) {
+		"the PodDisruptionBudget gets a minAvailable instead of maxUnavailable": {"PodDisruptionBudget", updated(func(live *unstructured.Unstructured) {
 			spec := live.Object["spec"].(map[string]any)
 			delete(spec, "maxUnavailable")
 			spec["minAvailable"] = int64(1)
@@ -120,13 +120,13 @@ func TestDriftIsPutBack(t *testing.T) {
 		"the Deployment's strategy becomes Recreate": {"Deployment", updated(func(live *unstructured.Unstructured) {
 			live.Object["spec"].(map[string]any)["strategy"] = map[string]any{"type": "Recreate"}
 		}), once("deployments")},
-		"the Deployment is deleted": {"Deployment", func(w *world, object *unstructured.Unstructured) {
+		"the Deployment is deleted": {"Deployment", func(w *env, object *unstructured.Unstructured) {
 			w.delete(object)
 		}, once("deployments")},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newEnv(t)
 			objects := w.rendered()
 			w.applied(objects...)
 			changed := objects[0]
@@ -151,9 +151,9 @@ func TestDriftIsPutBack(t *testing.T) {
 	}
 }
 
-func TestApply_PutsBackAServiceThatBecameAnExternalName(t *testing.T) {
+func TestApply_RevertsExternalNameService(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	objects := w.rendered()
 	w.applied(objects...)
 	service := objects[0]
@@ -173,9 +173,9 @@ func TestApply_PutsBackAServiceThatBecameAnExternalName(t *testing.T) {
 
 // A difference is also put back where the first look at it comes from the cache of
 // an operator that was just started.
-func TestDriftIsPutBackAfterARestart(t *testing.T) {
+func TestApply_RevertsDriftAfterRestart(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	objects := w.rendered()
 	w.applied(objects...)
 	w.update("kubectl-edit", w.deployment(), func(live *unstructured.Unstructured) { container(live)["image"] = "memcached:latest" })
@@ -186,7 +186,7 @@ func TestDriftIsPutBackAfterARestart(t *testing.T) {
 	w.mustHold("once it is reverted", objects...)
 }
 
-func TestEveryKindOfObjectIsPutBack(t *testing.T) {
+func TestApply_RevertsDriftOfEveryKind(t *testing.T) {
 	t.Parallel()
 	for sentence, test := range map[string]struct {
 		text    string
@@ -223,7 +223,7 @@ func TestEveryKindOfObjectIsPutBack(t *testing.T) {
 			},
 			"apply widgets/cache",
 		},
-		"a field of a custom resource without a schema": {
+		"sets a field of a custom resource without a schema": {
 			`{apiVersion: loose.example.com/v1, kind: Gadget, spec: {a: 1, list: [{b: 1}]}}`,
 			func(live *unstructured.Unstructured) {
 				live.Object["spec"].(map[string]any)["list"] = []any{map[string]any{"b": int64(2)}}
@@ -233,7 +233,7 @@ func TestEveryKindOfObjectIsPutBack(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newEnv(t)
 			object := w.made(test.text)
 			w.applied(object)
 			before := essence(w.live(object))
@@ -247,7 +247,7 @@ func TestEveryKindOfObjectIsPutBack(t *testing.T) {
 	}
 }
 
-// updated is an Update by somebody.
-func updated(change func(live *unstructured.Unstructured)) func(*world, *unstructured.Unstructured) {
-	return func(w *world, object *unstructured.Unstructured) { w.update("someone", object, change) }
+// updated is an Update by another client.
+func updated(change func(live *unstructured.Unstructured)) func(*env, *unstructured.Unstructured) {
+	return func(w *env, object *unstructured.Unstructured) { w.update("someone", object, change) }
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
-// ForeignError says that an object of a needed name belongs to somebody else.
-type ForeignError struct {
+// OwnershipConflictError reports that an object with the name of a rendered one has another owner.
+type OwnershipConflictError struct {
 	Kind, Name string
-	// Controller is "Kind name" of the object's controller, if it has one.
+	// Controller is kind and name of the object's controller, if it has one.
 	Controller string
 }
 
-func (e *ForeignError) Error() string {
+func (e *OwnershipConflictError) Error() string {
 	if e.Controller == "" {
-		return fmt.Sprintf("%s %s exists and was not made for this Memcached; delete or rename it, or rename the Memcached", e.Kind, e.Name)
+		return fmt.Sprintf("%s %s exists and is not owned by this Memcached; delete or rename it, or rename the Memcached", e.Kind, e.Name)
 	}
 	return fmt.Sprintf("%s %s exists and is controlled by %s; delete or rename it, or rename the Memcached", e.Kind, e.Name, e.Controller)
 }
 
-// SchemaError says that a rendered object does not fit the schema of its kind.
+// SchemaError reports that a rendered object does not match the schema of its kind.
 type SchemaError struct {
 	Kind, Name string
 	// Err names the field.
@@ -35,24 +35,23 @@ type SchemaError struct {
 }
 
 func (e *SchemaError) Error() string {
-	return fmt.Sprintf("%s %s does not fit its schema: %v", e.Kind, e.Name, sanitize.Schema(e.Err))
+	return fmt.Sprintf("%s %s does not match its schema: %v", e.Kind, e.Name, sanitize.Schema(e.Err))
 }
 
 func (e *SchemaError) Unwrap() error { return e.Err }
 
-// IsTerminal tells whether trying again cannot help: the object itself was judged,
-// by the server or by the schema, and not the moment.
+// IsTerminal reports whether a retry cannot succeed: the object has another owner or is invalid.
 func IsTerminal(err error) bool {
-	var foreign *ForeignError
+	var conflict *OwnershipConflictError
 	var schema *SchemaError
-	if errors.As(err, &foreign) || errors.As(err, &schema) {
+	if errors.As(err, &conflict) || errors.As(err, &schema) {
 		return true
 	}
 	return (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && !isReplaced(err)
 }
 
-// isReplaced tells whether err is the server's answer to an apply to an object whose
-// name another one has taken: it calls the UID an invalid change.
+// isReplaced reports whether err is the API server's response to an apply to an object that another
+// one of its name has replaced: it reports the UID as an invalid change.
 func isReplaced(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

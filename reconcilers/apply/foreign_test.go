@@ -17,38 +17,38 @@ import (
 
 const someService = `{apiVersion: v1, kind: Service, spec: {selector: {app: other}, ports: [{port: 80, protocol: TCP}]}}`
 
-// An object of a name that we need and that belongs to somebody else is never
+// An object of a name that we need and that belongs to another owner is never
 // touched; our other objects are made, and it heals when the object goes.
-func TestForeignObjectsAreNeverTouched(t *testing.T) {
+func TestApply_DoesNotChangeObjectsOfOtherOwners(t *testing.T) {
 	t.Parallel()
 	// The label shows it to us in the cache; without it, the server is asked.
 	asked := []string{"apply services/cache 409", "get services/cache"}
 	for sentence, test := range map[string]struct {
-		make       func(w *world, object *unstructured.Unstructured)
+		make       func(w *env, object *unstructured.Unstructured)
 		controller string
 		want       []string
 	}{
 		"nobody's": {
-			func(*world, *unstructured.Unstructured) {}, "", asked,
+			func(*env, *unstructured.Unstructured) {}, "", asked,
 		},
 		"nobody's, with our label": {
-			func(_ *world, object *unstructured.Unstructured) { label(object) }, "", nil,
+			func(_ *env, object *unstructured.Unstructured) { label(object) }, "", nil,
 		},
 		"a ConfigMap's": {
-			func(_ *world, object *unstructured.Unstructured) {
+			func(_ *env, object *unstructured.Unstructured) {
 				control(object, "v1", "ConfigMap", "elsewhere", "1")
 			},
 			"ConfigMap elsewhere", asked,
 		},
 		"a ConfigMap's, with our label": {
-			func(_ *world, object *unstructured.Unstructured) {
+			func(_ *env, object *unstructured.Unstructured) {
 				label(object)
 				control(object, "v1", "ConfigMap", "elsewhere", "1")
 			},
 			"ConfigMap elsewhere", nil,
 		},
 		"another Memcached's": {
-			func(w *world, object *unstructured.Unstructured) {
+			func(w *env, object *unstructured.Unstructured) {
 				label(object)
 				other := w.memcached("other", 1)
 				control(object, "cache.example.com/v1alpha1", "Memcached", "other", string(other.UID))
@@ -56,13 +56,13 @@ func TestForeignObjectsAreNeverTouched(t *testing.T) {
 			"Memcached other", nil,
 		},
 		"that of a Memcached of our name, but of another API group": {
-			func(_ *world, object *unstructured.Unstructured) {
+			func(_ *env, object *unstructured.Unstructured) {
 				control(object, "memcached.example.org/v1", "Memcached", "cache", "1")
 			},
 			"Memcached cache", asked,
 		},
 		"owned by our Memcached, but not controlled": {
-			func(w *world, object *unstructured.Unstructured) {
+			func(w *env, object *unstructured.Unstructured) {
 				control(object, "cache.example.com/v1alpha1", "Memcached", "cache", string(w.owner.UID))
 				references := object.GetOwnerReferences()
 				references[0].Controller = nil
@@ -70,8 +70,8 @@ func TestForeignObjectsAreNeverTouched(t *testing.T) {
 			},
 			"", asked,
 		},
-		"going, but somebody else's all the same": {
-			func(_ *world, object *unstructured.Unstructured) {
+		"is being deleted, with another owner": {
+			func(_ *env, object *unstructured.Unstructured) {
 				label(object)
 				object.SetFinalizers([]string{"example.com/wait"})
 				object.SetAnnotations(map[string]string{"example.com/delete": "now"})
@@ -81,7 +81,7 @@ func TestForeignObjectsAreNeverTouched(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newEnv(t)
 			stranger := w.foreign(someService)
 			test.make(w, stranger)
 			stranger = w.create("someone", stranger)
@@ -114,9 +114,9 @@ func TestForeignObjectsAreNeverTouched(t *testing.T) {
 }
 
 // An object of ours that another controller adopted is no longer ours.
-func TestAnObjectThatIsAdoptedBySomebodyElseIsLetGo(t *testing.T) {
+func TestApply_ReportsConflictWhenAnotherOwnerAdopts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	object := w.deployment()
 	w.applied(object)
 	w.update("someone", object, func(live *unstructured.Unstructured) { control(live, "v1", "ConfigMap", "elsewhere", "1") })
@@ -129,7 +129,7 @@ func TestAnObjectThatIsAdoptedBySomebodyElseIsLetGo(t *testing.T) {
 
 // The objects of an earlier Memcached of the same name will be collected: that is
 // waited for, not refused.
-func TestAPredecessorsObjectsAreWaitedFor(t *testing.T) {
+func TestApply_WaitsForObjectsOfDeletedOwner(t *testing.T) {
 	t.Parallel()
 	for sentence, test := range map[string]struct {
 		label   bool
@@ -142,7 +142,7 @@ func TestAPredecessorsObjectsAreWaitedFor(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newEnv(t)
 			old := w.foreign(someService)
 			control(old, "cache.example.com/"+test.version, "Memcached", "cache", "6b8b4567-0000-4000-8000-000000000000")
 			if test.label {
@@ -161,11 +161,11 @@ func TestAPredecessorsObjectsAreWaitedFor(t *testing.T) {
 	}
 }
 
-func TestForeignErrorsSayWhatToDo(t *testing.T) {
+func TestOwnershipConflictError_Message(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"Service cache exists and was not made for this Memcached; delete or rename it, or rename the Memcached": &apply.ForeignError{Kind: "Service", Name: "cache"},
-		"Service cache exists and is controlled by Memcached a; delete or rename it, or rename the Memcached":    &apply.ForeignError{Kind: "Service", Name: "cache", Controller: "Memcached a"},
+		"Service cache exists and is not owned by this Memcached; delete or rename it, or rename the Memcached": &apply.OwnershipConflictError{Kind: "Service", Name: "cache"},
+		"Service cache exists and is controlled by Memcached a; delete or rename it, or rename the Memcached":   &apply.OwnershipConflictError{Kind: "Service", Name: "cache", Controller: "Memcached a"},
 	} {
 		if got := err.Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -175,11 +175,11 @@ func TestForeignErrorsSayWhatToDo(t *testing.T) {
 
 func mustBeRefused(t *testing.T, result apply.Result, kind, name, controller string) {
 	t.Helper()
-	var foreign *apply.ForeignError
-	if result.Action != apply.Refused || !errors.As(result.Err, &foreign) {
+	var foreign *apply.OwnershipConflictError
+	if result.Action != apply.Conflict || !errors.As(result.Err, &foreign) {
 		t.Fatalf("%s is %s: %v; want it refused", result.Object.GetKind(), result.Action, result.Err)
 	}
-	if want := (apply.ForeignError{Kind: kind, Name: name, Controller: controller}); *foreign != want {
+	if want := (apply.OwnershipConflictError{Kind: kind, Name: name, Controller: controller}); *foreign != want {
 		t.Errorf("the error is %+v, want %+v", *foreign, want)
 	}
 	if !apply.IsTerminal(result.Err) || result.Live != nil {

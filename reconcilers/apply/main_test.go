@@ -32,7 +32,7 @@ import (
 	"github.com/example/memcached-operator/test/controlplane"
 )
 
-// kinds are those that the tests apply: the shipped ones, those that somebody might
+// kinds are those that the tests apply: the shipped ones, those that users might
 // add to the templates, and custom resources, which no Go type stands for.
 var kinds = []schema.GroupVersionKind{
 	{Group: "apps", Version: "v1", Kind: "Deployment"},
@@ -51,9 +51,9 @@ var kinds = []schema.GroupVersionKind{
 	gizmoKind,
 }
 
-// env is what all tests share: one API server, and one cache of what the operator
+// suite is what all tests share: one API server, and one cache of what the operator
 // made in all of its namespaces, as in production.
-var env struct {
+var suite struct {
 	plane    *controlplane.ControlPlane
 	admin    client.Client
 	operator *rest.Config
@@ -74,14 +74,14 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // TestMain has no test whose context this could be
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	plane, err := controlplane.Start("--without-controllers")
 	if err != nil {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, plane.Stop()) }()
-	env.plane, env.admin = plane, plane.Client
+	suite.plane, suite.admin = plane, plane.Client
 	if err := prepare(ctx); err != nil {
 		return 1, err
 	}
@@ -93,18 +93,18 @@ func run(m *testing.M) (code int, err error) {
 // prepare installs the custom resources, grants the operator its roles, and starts
 // the cache.
 func prepare(ctx context.Context) error {
-	env.scheme = runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(env.scheme), cachev1alpha1.AddToScheme(env.scheme)); err != nil {
+	suite.scheme = runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(suite.scheme), cachev1alpha1.AddToScheme(suite.scheme)); err != nil {
 		return err
 	}
 	tree, err := render.LoadTree(manifests.FS)
 	if err != nil {
 		return err
 	}
-	if env.renderer, err = render.New(tree, render.Defaults{}); err != nil {
+	if suite.renderer, err = render.New(tree, render.Defaults{}); err != nil {
 		return err
 	}
-	if env.operator, err = env.plane.OperatorConfig(ctx); err != nil {
+	if suite.operator, err = suite.plane.OperatorConfig(ctx); err != nil {
 		return err
 	}
 	for _, text := range []string{widgets, gadgets, gizmos, moreKinds, moreKindsBinding} {
@@ -112,24 +112,24 @@ func prepare(ctx context.Context) error {
 		if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
 			return err
 		}
-		if err := env.plane.Apply(ctx, object); err != nil {
+		if err := suite.plane.Apply(ctx, object); err != nil {
 			return err
 		}
 	}
-	httpClient, err := rest.HTTPClientFor(env.operator)
+	httpClient, err := rest.HTTPClientFor(suite.operator)
 	if err != nil {
 		return err
 	}
-	if env.mapper, err = apiutil.NewDynamicRESTMapper(env.operator, httpClient); err != nil {
+	if suite.mapper, err = apiutil.NewDynamicRESTMapper(suite.operator, httpClient); err != nil {
 		return err
 	}
-	server, err := discovery.NewDiscoveryClientForConfigAndClient(env.operator, httpClient)
+	server, err := discovery.NewDiscoveryClientForConfigAndClient(suite.operator, httpClient)
 	if err != nil {
 		return err
 	}
 	// It takes the server a moment to serve a new custom resource, and its schema.
 	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
-		env.types, err = apply.NewTypes(env.scheme, server.OpenAPIV3(), kinds)
+		suite.types, err = apply.NewTypes(suite.scheme, server.OpenAPIV3(), kinds)
 		return err == nil, nil
 	})
 	if err != nil {
@@ -143,16 +143,16 @@ func startCache(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	options.Scheme, options.Mapper = env.scheme, env.mapper
-	if env.cache, err = cache.New(env.operator, options); err != nil {
+	options.Scheme, options.Mapper = suite.scheme, suite.mapper
+	if suite.cache, err = cache.New(suite.operator, options); err != nil {
 		return err
 	}
 	for _, kind := range kinds {
-		object, err := apply.NewObject(env.scheme, kind)
+		object, err := apply.NewObject(suite.scheme, kind)
 		if err != nil {
 			return err
 		}
-		informer, err := env.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		informer, err := suite.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 		if err != nil {
 			return err
 		}
@@ -161,11 +161,11 @@ func startCache(ctx context.Context) error {
 		}
 	}
 	go func() {
-		if err := env.cache.Start(ctx); err != nil {
+		if err := suite.cache.Start(ctx); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
-	if !env.cache.WaitForCacheSync(ctx) {
+	if !suite.cache.WaitForCacheSync(ctx) {
 		return errors.New("the cache did not fill")
 	}
 	return nil

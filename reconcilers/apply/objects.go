@@ -4,6 +4,7 @@ package apply
 
 import (
 	"fmt"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// NewObject makes an empty object of gvk: of its Go type where the scheme has one,
-// which takes a third of the memory, else an unstructured one.
+// NewObject returns an empty object of gvk: of its Go type if scheme has one, which takes a third of the
+// memory, or else an unstructured one.
 func NewObject(scheme *runtime.Scheme, gvk schema.GroupVersionKind) (client.Object, error) {
 	if !scheme.Recognizes(gvk) {
 		u := &unstructured.Unstructured{}
@@ -22,7 +23,7 @@ func NewObject(scheme *runtime.Scheme, gvk schema.GroupVersionKind) (client.Obje
 	}
 	object, err := scheme.New(gvk)
 	if err != nil {
-		return nil, fmt.Errorf("making a %s: %w", gvk.Kind, err)
+		return nil, fmt.Errorf("creating a %s: %w", gvk.Kind, err)
 	}
 	typed, ok := object.(client.Object)
 	if !ok {
@@ -32,7 +33,7 @@ func NewObject(scheme *runtime.Scheme, gvk schema.GroupVersionKind) (client.Obje
 	return typed, nil
 }
 
-// newList makes an empty list of objects of kind, in the same way.
+// newList returns an empty list of objects of kind, as NewObject does.
 func newList(scheme *runtime.Scheme, kind schema.GroupVersionKind) (client.ObjectList, error) {
 	kind.Kind += "List"
 	if !scheme.Recognizes(kind) {
@@ -42,7 +43,7 @@ func newList(scheme *runtime.Scheme, kind schema.GroupVersionKind) (client.Objec
 	}
 	object, err := scheme.New(kind)
 	if err != nil {
-		return nil, fmt.Errorf("making a %s: %w", kind.Kind, err)
+		return nil, fmt.Errorf("creating a %s: %w", kind.Kind, err)
 	}
 	list, ok := object.(client.ObjectList)
 	if !ok {
@@ -51,9 +52,20 @@ func newList(scheme *runtime.Scheme, kind schema.GroupVersionKind) (client.Objec
 	return list, nil
 }
 
-// IsOfKind tells whether reference is to an object of kind, in whichever version: a
-// child names the version in which its owner was known when it was last applied.
+// IsOfKind reports whether reference refers to an object of kind in any version. The version in an owner
+// reference is that of the last apply.
 func IsOfKind(reference *metav1.OwnerReference, kind schema.GroupKind) bool {
 	version, err := schema.ParseGroupVersion(reference.APIVersion)
 	return err == nil && version.Group == kind.Group && reference.Kind == kind.Kind
+}
+
+// shallowCopy returns a copy of object whose metadata can be set. It shares what the fields of object point to.
+// The metadata of an Unstructured is a map, which is copied deeply.
+func shallowCopy(object client.Object) client.Object {
+	if u, ok := object.(*unstructured.Unstructured); ok {
+		return u.DeepCopy()
+	}
+	copied := reflect.New(reflect.TypeOf(object).Elem())
+	copied.Elem().Set(reflect.ValueOf(object).Elem())
+	return copied.Interface().(client.Object)
 }

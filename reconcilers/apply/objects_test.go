@@ -11,7 +11,7 @@ import (
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
-func TestAnOwnersKindIsKnownInEveryVersion(t *testing.T) {
+func TestIsOfKind_IgnoresVersion(t *testing.T) {
 	t.Parallel()
 	for reference, want := range map[[2]string]bool{
 		{"cache.example.com/v1alpha1", "Memcached"}: true,

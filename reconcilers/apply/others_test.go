@@ -17,55 +17,55 @@ import (
 // What others do to live objects, as the administrator.
 
 // live reads object from the server.
-func (w *world) live(object *unstructured.Unstructured) *unstructured.Unstructured {
+func (w *env) live(object *unstructured.Unstructured) *unstructured.Unstructured {
 	w.t.Helper()
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(object.GroupVersionKind())
-	must(w.t, env.admin.Get(w.t.Context(), client.ObjectKeyFromObject(object), live))
+	must(w.t, suite.admin.Get(w.t.Context(), client.ObjectKeyFromObject(object), live))
 	return live
 }
 
 // update changes object by an Update under manager.
-func (w *world) update(manager string, object *unstructured.Unstructured, change func(live *unstructured.Unstructured)) {
+func (w *env) update(manager string, object *unstructured.Unstructured, change func(live *unstructured.Unstructured)) {
 	w.t.Helper()
 	live := w.live(object)
 	change(live)
-	must(w.t, env.admin.Update(w.t.Context(), live, client.FieldOwner(manager)))
+	must(w.t, suite.admin.Update(w.t.Context(), live, client.FieldOwner(manager)))
 }
 
 // updateStatus changes object's status, as its controller would.
-func (w *world) updateStatus(object *unstructured.Unstructured, change func(live *unstructured.Unstructured)) {
+func (w *env) updateStatus(object *unstructured.Unstructured, change func(live *unstructured.Unstructured)) {
 	w.t.Helper()
 	live := w.live(object)
 	change(live)
-	must(w.t, env.admin.Status().Update(w.t.Context(), live, client.FieldOwner("controller")))
+	must(w.t, suite.admin.Status().Update(w.t.Context(), live, client.FieldOwner("controller")))
 }
 
 // applyAs applies text, which says what manager wants of the object like, by force.
-func (w *world) applyAs(manager string, like *unstructured.Unstructured, text string) {
+func (w *env) applyAs(manager string, like *unstructured.Unstructured, text string) {
 	w.t.Helper()
 	object := parse(w.t, text)
 	object.SetNamespace(like.GetNamespace())
 	object.SetName(like.GetName())
-	must(w.t, env.admin.Apply(w.t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(manager), client.ForceOwnership))
+	must(w.t, suite.admin.Apply(w.t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(manager), client.ForceOwnership))
 }
 
 // create makes object as manager.
-func (w *world) create(manager string, object *unstructured.Unstructured) *unstructured.Unstructured {
+func (w *env) create(manager string, object *unstructured.Unstructured) *unstructured.Unstructured {
 	w.t.Helper()
 	object = object.DeepCopy()
-	must(w.t, env.admin.Create(w.t.Context(), object, client.FieldOwner(manager)))
+	must(w.t, suite.admin.Create(w.t.Context(), object, client.FieldOwner(manager)))
 	return object
 }
 
 // delete deletes object.
-func (w *world) delete(object *unstructured.Unstructured) {
+func (w *env) delete(object *unstructured.Unstructured) {
 	w.t.Helper()
-	must(w.t, env.admin.Delete(w.t.Context(), object.DeepCopy()))
+	must(w.t, suite.admin.Delete(w.t.Context(), object.DeepCopy()))
 }
 
 // mustBeUntouched checks that nobody wrote to object since it was read.
-func (w *world) mustBeUntouched(object *unstructured.Unstructured) {
+func (w *env) mustBeUntouched(object *unstructured.Unstructured) {
 	w.t.Helper()
 	live := w.live(object)
 	if live.GetUID() != object.GetUID() || live.GetResourceVersion() != object.GetResourceVersion() {
@@ -107,7 +107,7 @@ func relabel(object *unstructured.Unstructured, key, value string) {
 	object.SetLabels(labels)
 }
 
-// essence is what of an object somebody meant: all but what the server keeps books of.
+// essence is the content of an object without the metadata that the API server manages.
 func essence(object *unstructured.Unstructured) map[string]any {
 	object = object.DeepCopy()
 	delete(object.Object, "status")
@@ -125,21 +125,21 @@ func mustBeSame(t *testing.T, got, want map[string]any) {
 }
 
 // remove deletes object, whatever holds it up, and waits until it is gone.
-func (w *world) remove(object *unstructured.Unstructured) {
+func (w *env) remove(object *unstructured.Unstructured) {
 	w.t.Helper()
 	w.update("someone", object, func(live *unstructured.Unstructured) { live.SetFinalizers(nil) })
-	must(w.t, client.IgnoreNotFound(env.admin.Delete(w.t.Context(), object.DeepCopy())))
+	must(w.t, client.IgnoreNotFound(suite.admin.Delete(w.t.Context(), object.DeepCopy())))
 }
 
 // awaitAdmission waits until the server's answer to the creation of the shipped
 // Deployment is as wanted; it is not created.
-func (w *world) awaitAdmission(wanted func(created *unstructured.Unstructured, err error) bool) {
+func (w *env) awaitAdmission(wanted func(created *unstructured.Unstructured, err error) bool) {
 	w.t.Helper()
 	var last error
 	err := wait.PollUntilContextTimeout(w.t.Context(), 10*time.Millisecond, deadline, true, func(ctx context.Context) (bool, error) {
 		probe := w.deployment()
 		probe.SetName("probe")
-		last = env.admin.Create(ctx, probe, client.DryRunAll)
+		last = suite.admin.Create(ctx, probe, client.DryRunAll)
 		return wanted(probe, last), nil
 	})
 	if err != nil {
@@ -148,7 +148,7 @@ func (w *world) awaitAdmission(wanted func(created *unstructured.Unstructured, e
 }
 
 // eventually waits until condition holds.
-func (w *world) eventually(what string, condition func() bool) {
+func (w *env) eventually(what string, condition func() bool) {
 	w.t.Helper()
 	err := wait.PollUntilContextTimeout(w.t.Context(), 10*time.Millisecond, deadline, true, func(context.Context) (bool, error) {
 		return condition(), nil
@@ -159,11 +159,11 @@ func (w *world) eventually(what string, condition func() bool) {
 }
 
 // mustBeGone checks that object is not on the server.
-func (w *world) mustBeGone(object *unstructured.Unstructured) {
+func (w *env) mustBeGone(object *unstructured.Unstructured) {
 	w.t.Helper()
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(object.GroupVersionKind())
-	if err := env.admin.Get(w.t.Context(), client.ObjectKeyFromObject(object), live); !apierrors.IsNotFound(err) {
+	if err := suite.admin.Get(w.t.Context(), client.ObjectKeyFromObject(object), live); !apierrors.IsNotFound(err) {
 		w.t.Errorf("%s %s is still there (%v)", object.GetKind(), object.GetName(), err)
 	}
 }

@@ -12,18 +12,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Owner is the owner of the objects to apply, as one reconcile read it from a cache. The
-// cache may be old, so the owner is read from the API server before something is written. Make it
-// with Applier.Owner.
+// Owner is the owner of the objects to apply, as a reconcile read it from a cache. The cache may be out of
+// date, so the owner is read from the API server before anything is written. Create it with Applier.Owner.
 type Owner struct {
 	client.Object
 	applier *Applier
 }
 
-// StaleOwnerError reports that a reconcile read its owner from a cache that is out of date.
-// Try again once the cache has caught up.
+// StaleOwnerError reports that a reconcile read its owner from a cache that is out of date. The reconcile
+// has to be repeated with a newer cache.
 type StaleOwnerError struct {
-	// Reason says how they differ.
+	// Reason says how the cached owner differs from the live one.
 	Reason string
 }
 
@@ -31,14 +30,14 @@ func (e *StaleOwnerError) Error() string {
 	return "the cached owner is out of date: " + e.Reason
 }
 
-// Owner returns object, which a reconcile has read, as an owner.
+// Owner returns object, which a reconcile read from the cache, as an Owner.
 func (a *Applier) Owner(object client.Object) *Owner {
 	return &Owner{Object: object, applier: a}
 }
 
-// Verify compares the owner with the API server's, by one request. It returns
-// a *StaleOwnerError when the owner was deleted, is being deleted, was replaced by another
-// one of its name, or has another generation: then nothing more may be written for it.
+// Verify compares the owner with the live one, with one request. It returns a *StaleOwnerError when the
+// owner was deleted, is being deleted, was replaced by another object of its name, or has another
+// generation. Nothing may be written for it then.
 func (o *Owner) Verify(ctx context.Context) error {
 	kind, err := apiutil.GVKForObject(o.Object, o.applier.scheme)
 	if err != nil {
@@ -53,7 +52,7 @@ func (o *Owner) Verify(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("reading %s %s: %w", kind.Kind, o.GetName(), err)
 	case live.UID != o.GetUID():
-		return &StaleOwnerError{"another one has its name"}
+		return &StaleOwnerError{"it was replaced"}
 	case live.DeletionTimestamp != nil:
 		return &StaleOwnerError{"it is being deleted"}
 	case live.Generation != o.GetGeneration():

@@ -15,45 +15,47 @@ import (
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
+var writesNothingWhenStaleTests = map[string]struct {
+	change func(t *testing.T, w *env)
+	reason string
+}{
+	"deleted": {
+		change: func(t *testing.T, w *env) { must(t, suite.admin.Delete(t.Context(), w.liveOwner())) },
+		reason: "it was deleted",
+	},
+	"being deleted": {
+		change: func(t *testing.T, w *env) {
+			mc := w.liveOwner()
+			mc.Finalizers = []string{"example.com/wait"}
+			must(t, suite.admin.Update(t.Context(), mc))
+			must(t, suite.admin.Delete(t.Context(), mc))
+		},
+		reason: "it is being deleted",
+	},
+	"replaced": {
+		change: func(t *testing.T, w *env) {
+			must(t, suite.admin.Delete(t.Context(), w.liveOwner()))
+			w.memcached("cache", 3)
+		},
+		reason: "it was replaced",
+	},
+	"edited": {
+		change: func(t *testing.T, w *env) {
+			mc := w.liveOwner()
+			mc.Spec.Size = new(int32(5))
+			must(t, suite.admin.Update(t.Context(), mc))
+		},
+		reason: "it has generation 2, not 1",
+	},
+}
+
 // The owner of these tests was read before it changed, as from a cache that is out of date.
-func TestOwner_OfAnOldCacheWritesNothing(t *testing.T) {
+func TestOwner_WritesNothingWhenStale(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		change func(t *testing.T, w *world)
-		reason string
-	}{
-		"deleted": {
-			change: func(t *testing.T, w *world) { must(t, env.admin.Delete(t.Context(), w.liveOwner())) },
-			reason: "it was deleted",
-		},
-		"being deleted": {
-			change: func(t *testing.T, w *world) {
-				mc := w.liveOwner()
-				mc.Finalizers = []string{"example.com/wait"}
-				must(t, env.admin.Update(t.Context(), mc))
-				must(t, env.admin.Delete(t.Context(), mc))
-			},
-			reason: "it is being deleted",
-		},
-		"replaced": {
-			change: func(t *testing.T, w *world) {
-				must(t, env.admin.Delete(t.Context(), w.liveOwner()))
-				w.memcached("cache", 3)
-			},
-			reason: "another one has its name",
-		},
-		"edited": {
-			change: func(t *testing.T, w *world) {
-				mc := w.liveOwner()
-				mc.Spec.Size = new(int32(5))
-				must(t, env.admin.Update(t.Context(), mc))
-			},
-			reason: "it has generation 2, not 1",
-		},
-	} {
+	for name, test := range writesNothingWhenStaleTests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newEnv(t)
 			deployment := w.deployment()
 			w.applied(deployment)
 			test.change(t, w)
@@ -86,9 +88,9 @@ func TestOwner_OfAnOldCacheWritesNothing(t *testing.T) {
 	}
 }
 
-func TestOwner_IsReadOnceForAllWrites(t *testing.T) {
+func TestOwner_VerifiesOncePerBatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	many := w.configMaps(9)
 	for _, step := range []struct {
 		name    string
@@ -97,7 +99,7 @@ func TestOwner_IsReadOnceForAllWrites(t *testing.T) {
 	}{
 		{"create all objects", w.rendered(), 1},
 		{"nothing to do", w.rendered(), 0},
-		{"more than are written at the same moment", many, 2},
+		{"more objects than one batch", many, 2},
 	} {
 		w.requests.takeVerified()
 		if _, err := w.applier.Apply(t.Context(), w.applier.Owner(w.owner), step.objects); err != nil {
@@ -110,67 +112,69 @@ func TestOwner_IsReadOnceForAllWrites(t *testing.T) {
 	}
 }
 
-// Whoever deletes a Memcached gets at most the requests that were sent at the same moment.
-func TestOwner_DeletedBetweenWrites(t *testing.T) {
+var stopsWhenDeletedBetweenWritesTests = map[string]struct {
+	// before is the request before which the Memcached is deleted.
+	before string
+	do     func(w *env) error
+	sent   []string
+}{
+	"the second batch is not created": {
+		before: "apply configmaps/cache-0",
+		do:     func(w *env) error { return w.tryApply(w.configMaps(9)...) },
+		sent: []string{
+			"apply configmaps/cache-0", "apply configmaps/cache-1", "apply configmaps/cache-2", "apply configmaps/cache-3",
+			"apply configmaps/cache-4", "apply configmaps/cache-5", "apply configmaps/cache-6", "apply configmaps/cache-7",
+		},
+	},
+	"an existing object is not adopted": {
+		before: "apply deployments/cache",
+		do: func(w *env) error {
+			w.tutorial("manager")
+			return w.tryApply(w.deployment())
+		},
+		sent: []string{"apply deployments/cache 409"},
+	},
+	"an adopted object is not applied": {
+		before: "patch deployments/cache",
+		do: func(w *env) error {
+			w.tutorial("manager")
+			return w.tryApply(w.deployment())
+		},
+		sent: []string{"apply deployments/cache 409", "get deployments/cache", "patch deployments/cache"},
+	},
+	"an object is not applied after the transfer of a list": {
+		before: "patch services/cache",
+		do: func(w *env) error {
+			service := w.made("{apiVersion: v1, kind: Service, spec: {ports: [{name: memcached, port: 11211, protocol: TCP, targetPort: 11211}]}}")
+			w.applied(service)
+			w.update("kubectl-edit", service, func(live *unstructured.Unstructured) {
+				live.Object["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any)["port"] = int64(11212)
+			})
+			w.settle(service)
+			return w.tryApply(service)
+		},
+		sent: []string{"apply services/cache 422", "get services/cache", "patch services/cache"},
+	},
+	"the second object is not pruned": {
+		before: "delete configmaps/cache",
+		do: func(w *env) error {
+			objects := []*unstructured.Unstructured{w.made("{apiVersion: v1, kind: ConfigMap}"), w.deployment()}
+			w.applied(objects...)
+			_, err := w.applier.Prune(w.t.Context(), w.applier.Owner(w.owner), []schema.GroupVersionKind{objects[0].GroupVersionKind(), objects[1].GroupVersionKind()}, nil)
+			return err
+		},
+		sent: []string{"delete configmaps/cache"},
+	},
+}
+
+// After the deletion of a Memcached, only requests of the same batch are sent.
+func TestOwner_StopsWhenDeletedBetweenWrites(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		// before is the request before which the Memcached is deleted.
-		before string
-		do     func(w *world) error
-		sent   []string
-	}{
-		"what is beyond the first writes is not created": {
-			before: "apply configmaps/cache-0",
-			do:     func(w *world) error { return w.tryApply(w.configMaps(9)...) },
-			sent: []string{
-				"apply configmaps/cache-0", "apply configmaps/cache-1", "apply configmaps/cache-2", "apply configmaps/cache-3",
-				"apply configmaps/cache-4", "apply configmaps/cache-5", "apply configmaps/cache-6", "apply configmaps/cache-7",
-			},
-		},
-		"an object in the way is not adopted": {
-			before: "apply deployments/cache",
-			do: func(w *world) error {
-				w.tutorial("manager")
-				return w.tryApply(w.deployment())
-			},
-			sent: []string{"apply deployments/cache 409"},
-		},
-		"an object that was taken over is not applied": {
-			before: "patch deployments/cache",
-			do: func(w *world) error {
-				w.tutorial("manager")
-				return w.tryApply(w.deployment())
-			},
-			sent: []string{"apply deployments/cache 409", "get deployments/cache", "patch deployments/cache"},
-		},
-		"an object whose list was taken over is not applied": {
-			before: "patch services/cache",
-			do: func(w *world) error {
-				service := w.made("{apiVersion: v1, kind: Service, spec: {ports: [{name: memcached, port: 11211, protocol: TCP, targetPort: 11211}]}}")
-				w.applied(service)
-				w.update("kubectl-edit", service, func(live *unstructured.Unstructured) {
-					live.Object["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any)["port"] = int64(11212)
-				})
-				w.settle(service)
-				return w.tryApply(service)
-			},
-			sent: []string{"apply services/cache 422", "get services/cache", "patch services/cache"},
-		},
-		"the second object is not pruned": {
-			before: "delete configmaps/cache",
-			do: func(w *world) error {
-				objects := []*unstructured.Unstructured{w.made("{apiVersion: v1, kind: ConfigMap}"), w.deployment()}
-				w.applied(objects...)
-				_, err := w.applier.Prune(w.t.Context(), w.applier.Owner(w.owner), []schema.GroupVersionKind{objects[0].GroupVersionKind(), objects[1].GroupVersionKind()}, nil)
-				return err
-			},
-			sent: []string{"delete configmaps/cache"},
-		},
-	} {
+	for name, test := range stopsWhenDeletedBetweenWritesTests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.requests.between(test.before, func() { must(t, env.admin.Delete(t.Context(), w.liveOwner())) })
+			w := newEnv(t)
+			w.requests.between(test.before, func() { must(t, suite.admin.Delete(t.Context(), w.liveOwner())) })
 			err := test.do(w)
 			if stale, ok := errors.AsType[*apply.StaleOwnerError](err); !ok || stale.Reason != "it was deleted" {
 				t.Errorf("got %v, want that the owner was deleted", err)
@@ -180,30 +184,30 @@ func TestOwner_DeletedBetweenWrites(t *testing.T) {
 	}
 }
 
-// A panic has to come up in the goroutine of the reconcile: in any other it ends the process.
-func TestApply_PanicsWhereItWasCalled(t *testing.T) {
+// A panic in any other goroutine than that of the reconcile ends the process.
+func TestApply_PanicsInTheCaller(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	w.requests.between("apply deployments/cache", func() { panic("a bug") })
 	defer func() {
 		if p := recover(); p != "a bug" {
 			t.Errorf("recovered %v, want the panic of the write", p)
 		}
-		w.requests.mustBe(t, "beside the panic", "apply poddisruptionbudgets/cache", "apply services/cache")
+		w.requests.mustBe(t, "concurrent writes", "apply poddisruptionbudgets/cache", "apply services/cache")
 	}()
 	err := w.tryApply(w.rendered()...)
 	t.Errorf("Apply returned %v, want a panic", err)
 }
 
 // tryApply applies objects and returns the error that Apply returns.
-func (w *world) tryApply(objects ...*unstructured.Unstructured) error {
+func (w *env) tryApply(objects ...*unstructured.Unstructured) error {
 	w.t.Helper()
 	_, err := w.applier.Apply(w.t.Context(), w.applier.Owner(w.owner), objects)
 	return err
 }
 
 // configMaps returns n ConfigMaps for the owner, from cache-0 on.
-func (w *world) configMaps(n int) []*unstructured.Unstructured {
+func (w *env) configMaps(n int) []*unstructured.Unstructured {
 	w.t.Helper()
 	var objects []*unstructured.Unstructured
 	for i := range n {
@@ -215,9 +219,9 @@ func (w *world) configMaps(n int) []*unstructured.Unstructured {
 }
 
 // liveOwner returns the Memcached as the server has it.
-func (w *world) liveOwner() *cachev1alpha1.Memcached {
+func (w *env) liveOwner() *cachev1alpha1.Memcached {
 	w.t.Helper()
 	mc := &cachev1alpha1.Memcached{}
-	must(w.t, env.admin.Get(w.t.Context(), client.ObjectKeyFromObject(w.owner), mc))
+	must(w.t, suite.admin.Get(w.t.Context(), client.ObjectKeyFromObject(w.owner), mc))
 	return mc
 }

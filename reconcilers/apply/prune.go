@@ -16,14 +16,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// OwnerIndex is the name of the cache index by the UID of an object's controller. Objects that
-// have their controller's name are not in it: they are found by that, and most objects have it.
+// OwnerIndex is the name of the cache index by the UID of an object's controller. Objects with the name of
+// their controller, which are most, are not in it; they are found by name.
 const OwnerIndex = "metadata.controller.uid"
 
-// OwnerIndexers are what the informer of each kind to prune has to have. It is the index that
-// client.FieldIndexer makes of OwnerIndex, less the half of it for lists of all namespaces.
+// OwnerIndexers are the indexers that the informer of each kind to prune must have. This is the index that
+// client.FieldIndexer creates for OwnerIndex, without its entries for lists of all namespaces.
 var OwnerIndexers = toolscache.Indexers{"field:" + OwnerIndex: indexOwner}
 
+// indexOwner is the index function of OwnerIndex.
 func indexOwner(object any) ([]string, error) {
 	o, ok := object.(client.Object)
 	if !ok {
@@ -35,14 +36,13 @@ func indexOwner(object any) ([]string, error) {
 	return nil, nil
 }
 
-// Prune deletes the objects of kinds that owner controls and that are not among
-// desired. It returns those that it deleted, and the first error, which may be that of
-// owner.Verify. Call it only when every one of desired was applied: what replaces an object
-// comes before it goes.
+// Prune deletes the objects of kinds that owner controls and that are not in desired. It returns the
+// deleted objects and the first error, which may be that of owner.Verify. Call it only when all of
+// desired were applied, so that the replacement of an object exists before that is deleted.
 func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupVersionKind, desired []*unstructured.Unstructured) ([]client.Object, error) {
-	keep := map[recentKey]bool{}
+	keep := map[objectKey]bool{}
 	for _, object := range desired {
-		keep[a.recent.key(object, client.ObjectKeyFromObject(object))] = true
+		keep[a.pendingWrites.key(object, client.ObjectKeyFromObject(object))] = true
 	}
 	var pruned []client.Object
 	for _, kind := range kinds {
@@ -52,7 +52,7 @@ func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupV
 		}
 		for _, object := range owned {
 			object.GetObjectKind().SetGroupVersionKind(kind)
-			if object.GetDeletionTimestamp() != nil || keep[a.recent.key(object, client.ObjectKeyFromObject(object))] {
+			if object.GetDeletionTimestamp() != nil || keep[a.pendingWrites.key(object, client.ObjectKeyFromObject(object))] {
 				continue
 			}
 			if err := owner.Verify(ctx); err != nil {
@@ -70,12 +70,12 @@ func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupV
 	return pruned, nil
 }
 
-// owned returns the objects of kind that owner controls, less those of its name that keep has.
-// One whose reference calls its controller by another name is not among them; the garbage
+// owned returns the objects of kind that owner controls, without the one of owner's name if keep has that.
+// An object whose owner reference has owner's UID and another name is not returned; the garbage
 // collector deletes it.
-func (a *Applier) owned(ctx context.Context, owner *Owner, kind schema.GroupVersionKind, keep map[recentKey]bool) ([]client.Object, error) {
+func (a *Applier) owned(ctx context.Context, owner *Owner, kind schema.GroupVersionKind, keep map[objectKey]bool) ([]client.Object, error) {
 	var objects []client.Object
-	if name := client.ObjectKeyFromObject(owner); !keep[recentKey{kind.GroupKind().String(), name}] {
+	if name := client.ObjectKeyFromObject(owner); !keep[objectKey{kind.GroupKind().String(), name}] {
 		named, err := NewObject(a.scheme, kind)
 		if err != nil {
 			return nil, err
@@ -102,8 +102,8 @@ func (a *Applier) owned(ctx context.Context, owner *Owner, kind schema.GroupVers
 	return objects, err
 }
 
-// delete removes object unless another of that name has taken its place. It tells
-// whether the object was there.
+// delete deletes object unless another object of its name has replaced it. It reports whether it deleted
+// the object.
 func (a *Applier) delete(ctx context.Context, object client.Object) (bool, error) {
 	uid := object.GetUID()
 	err := a.client.Delete(ctx, object, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))

@@ -19,7 +19,7 @@ import (
 )
 
 // prune prunes all but desired and returns what was pruned, as "Kind name".
-func (w *world) prune(desired ...*unstructured.Unstructured) []string {
+func (w *env) prune(desired ...*unstructured.Unstructured) []string {
 	w.t.Helper()
 	pruned, err := w.applier.Prune(w.t.Context(), w.applier.Owner(w.owner), kinds, desired)
 	must(w.t, err)
@@ -30,9 +30,9 @@ func (w *world) prune(desired ...*unstructured.Unstructured) []string {
 	return names
 }
 
-func TestWhatIsNoLongerRenderedIsPruned(t *testing.T) {
+func TestPrune_DeletesStaleObjects(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	keep := w.rendered()
 	leftovers := []*unstructured.Unstructured{
 		w.made(`{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {podSelector: {}}}`),
@@ -80,33 +80,33 @@ func TestWhatIsNoLongerRenderedIsPruned(t *testing.T) {
 }
 
 // What is not controlled by this very Memcached is not pruned, whatever its label.
-func TestWhatIsNotOursIsNotPruned(t *testing.T) {
+func TestPrune_KeepsObjectsOfOtherOwners(t *testing.T) {
 	t.Parallel()
 	const text = `{apiVersion: v1, kind: ConfigMap, metadata: {name: extra}}`
-	for sentence, change := range map[string]func(w *world, object *unstructured.Unstructured){
-		"nobody's, with our label": func(_ *world, object *unstructured.Unstructured) {
+	for sentence, change := range map[string]func(w *env, object *unstructured.Unstructured){
+		"nobody's, with our label": func(_ *env, object *unstructured.Unstructured) {
 			object.SetOwnerReferences(nil)
 		},
-		"another Memcached's": func(w *world, object *unstructured.Unstructured) {
+		"another Memcached's": func(w *env, object *unstructured.Unstructured) {
 			other := w.memcached("other", 1)
 			object.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(other, cachev1alpha1.MemcachedKind)})
 		},
-		"that of an earlier Memcached of the same name": func(_ *world, object *unstructured.Unstructured) {
+		"that of an earlier Memcached of the same name": func(_ *env, object *unstructured.Unstructured) {
 			control(object, "cache.example.com/v1alpha1", "Memcached", "cache", "6b8b4567-0000-4000-8000-000000000000")
 		},
-		"another controller's": func(_ *world, object *unstructured.Unstructured) {
+		"another controller's": func(_ *env, object *unstructured.Unstructured) {
 			control(object, "v1", "ConfigMap", "elsewhere", "1")
 		},
-		"owned by us, but controlled by somebody else": func(w *world, object *unstructured.Unstructured) {
+		"owned by us, but controlled by another owner": func(w *env, object *unstructured.Unstructured) {
 			ours := *metav1.NewControllerRef(w.owner, cachev1alpha1.MemcachedKind)
 			ours.Controller = nil
 			control(object, "v1", "ConfigMap", "elsewhere", "1")
 			object.SetOwnerReferences(append(object.GetOwnerReferences(), ours))
 		},
-		"ours, but without our label: it is not seen": func(_ *world, object *unstructured.Unstructured) {
+		"has our controller reference but not our label": func(_ *env, object *unstructured.Unstructured) {
 			relabel(object, render.ManagedByLabel, "")
 		},
-		"in another namespace": func(_ *world, object *unstructured.Unstructured) {
+		"in another namespace": func(_ *env, object *unstructured.Unstructured) {
 			object.SetNamespace("default")
 			object.SetGenerateName("extra-")
 			object.SetName("")
@@ -114,12 +114,12 @@ func TestWhatIsNotOursIsNotPruned(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newEnv(t)
 			object := w.made(text)
 			change(w, object)
 			object = w.create(apply.FieldManager, object)
 			t.Cleanup(func() {
-				_ = env.admin.Delete(context.WithoutCancel(t.Context()), object)
+				_ = suite.admin.Delete(context.WithoutCancel(t.Context()), object)
 			})
 			w.settle(object)
 			if pruned := w.prune(); pruned != nil {
@@ -132,9 +132,9 @@ func TestWhatIsNotOursIsNotPruned(t *testing.T) {
 }
 
 // An object that is on its way out is not deleted again.
-func TestADeletionIsNotRepeated(t *testing.T) {
+func TestPrune_DoesNotRepeatDeletion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	object := w.made(`{apiVersion: v1, kind: ConfigMap}`)
 	w.applied(object)
 	w.update("someone", object, func(live *unstructured.Unstructured) { live.SetFinalizers([]string{"example.com/wait"}) })
@@ -151,20 +151,20 @@ func TestADeletionIsNotRepeated(t *testing.T) {
 }
 
 // Between the look and the deletion, the object may go, and another take its name.
-func TestOnlyTheObjectThatWasSeenIsPruned(t *testing.T) {
+func TestPrune_DeletesOnlyObservedUID(t *testing.T) {
 	t.Parallel()
 	for sentence, test := range map[string]struct {
-		between func(w *world, object *unstructured.Unstructured) (stranger *unstructured.Unstructured)
+		between func(w *env, object *unstructured.Unstructured) (stranger *unstructured.Unstructured)
 		sent    string
 	}{
 		"it goes": {
-			func(w *world, object *unstructured.Unstructured) *unstructured.Unstructured {
+			func(w *env, object *unstructured.Unstructured) *unstructured.Unstructured {
 				w.delete(object)
 				return nil
 			}, "delete configmaps/cache 404",
 		},
 		"it is replaced": {
-			func(w *world, object *unstructured.Unstructured) *unstructured.Unstructured {
+			func(w *env, object *unstructured.Unstructured) *unstructured.Unstructured {
 				w.delete(object)
 				return w.create("someone", w.foreign(`{apiVersion: v1, kind: ConfigMap}`))
 			}, "delete configmaps/cache 409",
@@ -172,7 +172,7 @@ func TestOnlyTheObjectThatWasSeenIsPruned(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newEnv(t)
 			object := w.made(`{apiVersion: v1, kind: ConfigMap}`)
 			w.applied(object)
 			var stranger *unstructured.Unstructured
@@ -188,9 +188,9 @@ func TestOnlyTheObjectThatWasSeenIsPruned(t *testing.T) {
 	}
 }
 
-func TestPruningSaysWhatFailed(t *testing.T) {
+func TestPrune_ReturnsErrors(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	object := w.made(`{apiVersion: v1, kind: ConfigMap}`)
 	w.applied(object)
 

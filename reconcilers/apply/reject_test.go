@@ -14,70 +14,72 @@ import (
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
+var reportsRejectedObjectsTests = map[string]struct {
+	// before is what was applied first, if anything.
+	before   func(w *env) *unstructured.Unstructured
+	change   func(t *testing.T, deployment *unstructured.Unstructured)
+	terminal bool
+	words    []string
+	sent     []string
+}{
+	"sets a value that is not allowed": {
+		change: func(t *testing.T, deployment *unstructured.Unstructured) {
+			set(t, deployment, int64(-1), "spec", "replicas")
+		},
+		terminal: true,
+		words:    []string{"creating Deployment cache", "spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
+		sent:     []string{"apply deployments/cache 422"},
+	},
+	"lacks a required field": {
+		change: func(_ *testing.T, deployment *unstructured.Unstructured) {
+			delete(container(deployment), "image")
+		},
+		terminal: true,
+		words:    []string{"creating Deployment cache", "containers[0].image: Required value"},
+		sent:     []string{"apply deployments/cache 422"},
+	},
+	"changes an immutable field": {
+		before: (*env).deployment,
+		change: func(t *testing.T, deployment *unstructured.Unstructured) {
+			set(t, deployment, "other", "spec", "selector", "matchLabels", "memcached_cr")
+			set(t, deployment, "other", "spec", "template", "metadata", "labels", "memcached_cr")
+		},
+		terminal: true,
+		words:    []string{"applying Deployment cache", "field is immutable"},
+		// It looks whether another client set an alternative to a field of ours.
+		sent: []string{"apply deployments/cache 422", "get deployments/cache"},
+	},
+	"sets an unknown field": {
+		change: func(t *testing.T, deployment *unstructured.Unstructured) {
+			set(t, deployment, int64(1), "spec", "Replicas")
+		},
+		terminal: true,
+		words:    []string{"Deployment cache", "spec.Replicas: unknown field"},
+	},
+	"sets a value of another type": {
+		change: func(t *testing.T, deployment *unstructured.Unstructured) {
+			set(t, deployment, "three", "spec", "replicas")
+		},
+		terminal: true,
+		words:    []string{"Deployment cache", "spec.replicas: expected a number"},
+	},
+	"sets an invalid quantity": {
+		change: func(_ *testing.T, deployment *unstructured.Unstructured) {
+			container(deployment)["resources"] = map[string]any{"limits": map[string]any{"memory": "much"}}
+		},
+		terminal: true,
+		words:    []string{"Deployment cache", "a quantity is malformed"},
+	},
+}
+
 // What the server rejects does not keep the other objects from being made, and is
 // final when the server judged the object itself.
-func TestRejectedObjects(t *testing.T) {
+func TestApply_ReportsRejectedObjects(t *testing.T) {
 	t.Parallel()
-	for sentence, test := range map[string]struct {
-		// before is what was applied first, if anything.
-		before   func(w *world) *unstructured.Unstructured
-		change   func(t *testing.T, deployment *unstructured.Unstructured)
-		terminal bool
-		words    []string
-		sent     []string
-	}{
-		"a value that is not allowed": {
-			change: func(t *testing.T, deployment *unstructured.Unstructured) {
-				set(t, deployment, int64(-1), "spec", "replicas")
-			},
-			terminal: true,
-			words:    []string{"creating Deployment cache", "spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
-			sent:     []string{"apply deployments/cache 422"},
-		},
-		"a required field that is missing": {
-			change: func(_ *testing.T, deployment *unstructured.Unstructured) {
-				delete(container(deployment), "image")
-			},
-			terminal: true,
-			words:    []string{"creating Deployment cache", "containers[0].image: Required value"},
-			sent:     []string{"apply deployments/cache 422"},
-		},
-		"a change of an immutable field": {
-			before: (*world).deployment,
-			change: func(t *testing.T, deployment *unstructured.Unstructured) {
-				set(t, deployment, "other", "spec", "selector", "matchLabels", "memcached_cr")
-				set(t, deployment, "other", "spec", "template", "metadata", "labels", "memcached_cr")
-			},
-			terminal: true,
-			words:    []string{"applying Deployment cache", "field is immutable"},
-			// It looks whether somebody set an alternative to a field of ours.
-			sent: []string{"apply deployments/cache 422", "get deployments/cache"},
-		},
-		"a field that the schema does not know": {
-			change: func(t *testing.T, deployment *unstructured.Unstructured) {
-				set(t, deployment, int64(1), "spec", "Replicas")
-			},
-			terminal: true,
-			words:    []string{"Deployment cache", "spec.Replicas: unknown field"},
-		},
-		"a value of another type": {
-			change: func(t *testing.T, deployment *unstructured.Unstructured) {
-				set(t, deployment, "three", "spec", "replicas")
-			},
-			terminal: true,
-			words:    []string{"Deployment cache", "spec.replicas: expected a number"},
-		},
-		"a quantity that is none": {
-			change: func(_ *testing.T, deployment *unstructured.Unstructured) {
-				container(deployment)["resources"] = map[string]any{"limits": map[string]any{"memory": "much"}}
-			},
-			terminal: true,
-			words:    []string{"Deployment cache", "a quantity is malformed"},
-		},
-	} {
+	for sentence, test := range reportsRejectedObjectsTests {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newEnv(t)
 			if test.before != nil {
 				w.applied(test.before(w))
 			}
@@ -105,9 +107,9 @@ func TestRejectedObjects(t *testing.T) {
 }
 
 // A quota is a matter of the moment: it is tried again.
-func TestAQuotaIsNotTerminal(t *testing.T) {
+func TestIsTerminal_QuotaIsNot(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	quota := w.foreign(`{apiVersion: v1, kind: ResourceQuota, spec: {hard: {count/deployments.apps: "0"}}}`)
 	w.create("someone", quota)
 	// No controller counts here.

@@ -13,46 +13,46 @@ import (
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
-func TestTheShippedObjectsAreWrittenOnce(t *testing.T) {
+func TestApply_WritesShippedObjectsOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	objects := w.rendered()
 	results := w.apply("at first", apply.Created, objects...)
 	w.requests.mustBe(t, "at first", "apply services/cache", "apply deployments/cache", "apply poddisruptionbudgets/cache")
 	for _, result := range results {
-		if result.Live == nil || result.Live.GetUID() == "" || result.Err != nil || result.Drift != "" || result.Unconfirmed {
+		if result.Live == nil || result.Live.GetUID() == "" || result.Err != nil || result.Drift != "" || result.NotYetCached {
 			t.Errorf("%s: result %+v", result.Object.GetKind(), result)
 		}
 	}
 	w.mustHold("again", objects...)
 }
 
-func TestAnAnswerIsUnconfirmedUntilTheCacheShowsIt(t *testing.T) {
+func TestApply_NotYetCachedUntilCacheShowsObject(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	w.applied(w.deployment())
-	// The cache cannot show what happens in the same instant: recent stands in for it.
+	// The cache cannot show what happens in the same instant: pending stands in for it.
 	resized := w.deployment()
 	set(t, resized, int64(7), "spec", "replicas")
 	written := w.apply("resized", apply.Configured, resized)[0]
 	w.settle(resized)
-	wrote(w.recent, newer(written.Live))
-	if result := w.apply("before the cache knows", apply.Skipped, resized)[0]; !result.Unconfirmed {
+	wrote(w.pending, newer(written.Live))
+	if result := w.apply("before the cache knows", apply.Unchanged, resized)[0]; !result.NotYetCached {
 		t.Error("the answer counts as confirmed, though the cache does not show it")
 	}
 	w.restart()
-	if result := w.apply("once it does", apply.Skipped, resized)[0]; result.Unconfirmed {
+	if result := w.apply("once it does", apply.Unchanged, resized)[0]; result.NotYetCached {
 		t.Error("the answer counts as unconfirmed, though the cache shows it")
 	}
 }
 
 // Objects are recognised however the server stores what was rendered.
-func TestWhatHoldsIsNotWrittenAgain(t *testing.T) {
+func TestApply_SkipsUnchanged(t *testing.T) {
 	t.Parallel()
 	for sentence, text := range skipped {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newEnv(t)
 			object := w.made(text)
 			result := w.apply("at first", apply.Created, object)[0]
 			if result.Drift != "" {
@@ -66,12 +66,12 @@ func TestWhatHoldsIsNotWrittenAgain(t *testing.T) {
 
 // Where the server adds defaults to a value that is written as a whole, an Applier learns
 // them from the first answer for each template and namespace.
-func TestApply_LearnsTheServersDefaults(t *testing.T) {
+func TestApply_LearnsServerDefaults(t *testing.T) {
 	t.Parallel()
 	for name, text := range completed {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newEnv(t)
 			first, second := w.made(text), w.made(text)
 			other := w.memcached("other", 1)
 			second.SetName("other")
@@ -88,7 +88,7 @@ func TestApply_LearnsTheServersDefaults(t *testing.T) {
 			applySecond("at first")
 			for _, when := range []string{"at once", "once the cache knows"} {
 				w.requests.take()
-				w.apply(when, apply.Skipped, first)
+				w.apply(when, apply.Unchanged, first)
 				applySecond(when)
 				w.requests.mustBe(t, when)
 				w.settle(first, second)
@@ -100,7 +100,7 @@ func TestApply_LearnsTheServersDefaults(t *testing.T) {
 			}
 			w.requests.take()
 			applySecond("after a restart")
-			w.apply("again", apply.Skipped, first)
+			w.apply("again", apply.Unchanged, first)
 			w.requests.mustBe(t, "another one of the template")
 		})
 	}

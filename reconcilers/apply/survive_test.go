@@ -13,11 +13,12 @@ import (
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
-// policy makes the API server change every Deployment of the world by expression, the
+// policy makes the API server change every Deployment of the env by expression, the
 // mutation of a MutatingAdmissionPolicy, until the returned function takes it away.
 // It has begun when a Deployment comes out mutated.
-func (w *world) policy(expression string, mutated func(created *unstructured.Unstructured) bool) (takeAway func()) {
+func (w *env) policy(expression string, mutated func(created *unstructured.Unstructured) bool) (takeAway func()) {
 	w.t.Helper()
+	suite.plane.SkipUnlessServed(w.t, "MutatingAdmissionPolicy.v1.admissionregistration.k8s.io")
 	name := w.namespace
 	policy := parse(w.t, fmt.Sprintf(`
 apiVersion: admissionregistration.k8s.io/v1
@@ -40,8 +41,8 @@ kind: MutatingAdmissionPolicyBinding
 metadata: {name: %[1]s}
 spec: {policyName: %[1]s}
 `, name))
-	must(w.t, env.plane.Apply(w.t.Context(), policy))
-	must(w.t, env.plane.Apply(w.t.Context(), binding))
+	must(w.t, suite.plane.Apply(w.t.Context(), policy))
+	must(w.t, suite.plane.Apply(w.t.Context(), binding))
 	w.awaitAdmission(func(created *unstructured.Unstructured, err error) bool {
 		return err == nil && mutated(created)
 	})
@@ -67,9 +68,9 @@ func isMirrored(created *unstructured.Unstructured) bool {
 
 // What a policy makes of our objects is reported, as news once, and tried again only when
 // something changes or after some time.
-func TestADifferenceThatSurvivesAnApplyIsNotRetried(t *testing.T) {
+func TestApply_DoesNotRetryUnresolvedDrift(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	w.policy(setImage, isMirrored)
 	object := w.deployment()
 
@@ -82,7 +83,7 @@ func TestADifferenceThatSurvivesAnApplyIsNotRetried(t *testing.T) {
 		}
 		quiet := func(when string) {
 			t.Helper()
-			if result := w.apply(when, apply.Skipped, object)[0]; !strings.Contains(result.Drift, imagePath) || result.NewDrift {
+			if result := w.apply(when, apply.Unchanged, object)[0]; !strings.Contains(result.Drift, imagePath) || result.NewDrift {
 				t.Errorf("%s: reported are %q, as news: %v", when, result.Drift, result.NewDrift)
 			}
 			w.requests.mustBe(t, when)
@@ -100,7 +101,7 @@ func TestADifferenceThatSurvivesAnApplyIsNotRetried(t *testing.T) {
 	w.updateStatus(object, func(live *unstructured.Unstructured) { live.Object["status"] = map[string]any{"replicas": int64(3)} })
 	w.update("someone", object, func(live *unstructured.Unstructured) { live.SetAnnotations(map[string]string{"a": "b"}) })
 	w.settle(object)
-	w.apply("when others change what is theirs", apply.Skipped, object)
+	w.apply("when others change what is theirs", apply.Unchanged, object)
 	w.requests.mustBe(t, "when others change what is theirs")
 
 	set(t, object, int64(5), "spec", "replicas")
@@ -115,7 +116,7 @@ func TestADifferenceThatSurvivesAnApplyIsNotRetried(t *testing.T) {
 
 	w.update("someone", object, func(live *unstructured.Unstructured) { container(live)["image"] = "memcached:other" })
 	w.settle(object)
-	mustSurvive("when somebody sets the image, which the policy changes back", apply.Configured)
+	mustSurvive("when another client sets the image, which the policy changes back", apply.Configured)
 
 	w.clock.advance(time.Minute)
 	mustSurvive("after a minute", apply.Configured)
@@ -125,14 +126,14 @@ func TestADifferenceThatSurvivesAnApplyIsNotRetried(t *testing.T) {
 }
 
 // When the policy goes, what it changed is reverted.
-func TestADifferenceEndsWithThePolicy(t *testing.T) {
+func TestApply_RetriesAfterMutatingPolicyRemoved(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	takeAway := w.policy(setImage, isMirrored)
 	object := w.deployment()
 	w.applied(object)
 	takeAway()
-	w.apply("while nothing changes", apply.Skipped, object)
+	w.apply("while nothing changes", apply.Unchanged, object)
 	w.requests.mustBe(t, "while nothing changes")
 
 	w.clock.advance(time.Minute)
@@ -148,9 +149,9 @@ func TestADifferenceEndsWithThePolicy(t *testing.T) {
 
 // Whatever a policy changes is named, whether it removes, adds to or replaces what we
 // render, and nothing else is.
-func TestEveryFieldThatAPolicyChangesIsReported(t *testing.T) {
+func TestApply_ReportsEveryFieldModifiedByPolicy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	w.policy(`[JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "`+mirrored+`"},
 		JSONPatch{op: "remove", path: "/spec/template/spec/containers/0/readinessProbe"},
 		JSONPatch{op: "add", path: "/spec/template/spec/containers/0/args/-", value: "--verbose"},
@@ -161,7 +162,7 @@ func TestEveryFieldThatAPolicyChangesIsReported(t *testing.T) {
 		JSONPatch{op: "add", path: "/spec/template/spec/containers/0/env/0/value", value: "other"},
 		JSONPatch{op: "add", path: "/metadata/annotations", value: {"policy": "was here"}}]`, isMirrored)
 	object := w.deployment()
-	// Zero values are left out where the server stores an object, and still are ours.
+	// Zero values are omitted where the API server stores an object, and are still ours.
 	container(object)["stdin"] = false
 	pod(object)["shareProcessNamespace"] = false
 	container(object)["env"].([]any)[0].(map[string]any)["value"] = ""
@@ -176,14 +177,14 @@ func TestEveryFieldThatAPolicyChangesIsReported(t *testing.T) {
 	}
 	w.requests.take()
 	w.settle(object)
-	w.apply("again", apply.Skipped, object)
+	w.apply("again", apply.Unchanged, object)
 	w.requests.mustBe(t, "again")
 }
 
 // A policy that only adds what we do not render is nobody's business.
-func TestWhatAPolicyAddsIsLeftAlone(t *testing.T) {
+func TestApply_KeepsFieldsAddedByPolicy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	w.policy(`[JSONPatch{op: "add", path: "/spec/template/spec/containers/-", value: {"name": "proxy", "image": "proxy"}},
 		JSONPatch{op: "add", path: "/spec/template/spec/priorityClassName", value: "high"},
 		JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/terminationMessagePolicy", value: "FallbackToLogsOnError"}]`, func(created *unstructured.Unstructured) bool {

@@ -16,7 +16,7 @@ import (
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
-func TestErrorsThatNoRetryMends(t *testing.T) {
+func TestIsTerminal_Errors(t *testing.T) {
 	t.Parallel()
 	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
 	kind := schema.GroupKind{Group: "apps", Kind: "Deployment"}
@@ -32,15 +32,15 @@ func TestErrorsThatNoRetryMends(t *testing.T) {
 		"an invalid object, no details":  {&apierrors.StatusError{ErrStatus: apierrors.NewInvalid(kind, "a", nil).ErrStatus}, true},
 		"an object of another UID":       {apierrors.NewInvalid(kind, "a", at("metadata.uid")), false},
 		"a bad request":                  {apierrors.NewBadRequest("what?"), true},
-		"somebody else's object":         {&apply.ForeignError{Kind: "Service", Name: "a"}, true},
-		"a field that no schema knows":   {&apply.SchemaError{Kind: "Service", Name: "a", Err: errors.New(".spec.a")}, true},
+		"another owner's object":         {&apply.OwnershipConflictError{Kind: "Service", Name: "a"}, true},
+		"unknown field":                  {&apply.SchemaError{Kind: "Service", Name: "a", Err: errors.New(".spec.a")}, true},
 		"a conflict":                     {apierrors.NewConflict(deployments, "a", errors.New("changed")), false},
 		"a quota, or missing permission": {apierrors.NewForbidden(deployments, "a", errors.New("exceeded quota")), false},
 		"an object that is gone":         {apierrors.NewNotFound(deployments, "a"), false},
-		"a name that is taken":           {apierrors.NewAlreadyExists(deployments, "a"), false},
-		"a server in trouble":            {apierrors.NewInternalError(errors.New("webhook")), false},
-		"a server that is busy":          {apierrors.NewTooManyRequests("wait", 1), false},
-		"a server that does not answer":  {context.DeadlineExceeded, false},
+		"name already in use":            {apierrors.NewAlreadyExists(deployments, "a"), false},
+		"internal server error":          {apierrors.NewInternalError(errors.New("webhook")), false},
+		"too many requests":              {apierrors.NewTooManyRequests("wait", 1), false},
+		"timeout":                        {context.DeadlineExceeded, false},
 		"any other error":                {errors.New("connection refused"), false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -58,28 +58,28 @@ func TestErrorsThatNoRetryMends(t *testing.T) {
 	}
 }
 
-func TestErrorsKeepTheirCause(t *testing.T) {
+func TestSchemaError_Unwraps(t *testing.T) {
 	t.Parallel()
 	cause := errors.New(".spec.a: field not declared in schema")
 	err := &apply.SchemaError{Kind: "Service", Name: "cache", Err: cause}
-	if want := "Service cache does not fit its schema: .spec.a: field not declared in schema"; err.Error() != want || !errors.Is(err, cause) {
+	if want := "Service cache does not match its schema: .spec.a: field not declared in schema"; err.Error() != want || !errors.Is(err, cause) {
 		t.Errorf("got %q, want %q", err, want)
 	}
 }
 
-func TestNewObject(t *testing.T) {
+func TestNewObject_TypedOrUnstructured(t *testing.T) {
 	t.Parallel()
 	for sentence, test := range map[string]struct {
 		kind schema.GroupVersionKind
 		want string
 	}{
-		"a kind with a Go type":      {corev1.SchemeGroupVersion.WithKind("ConfigMap"), "*v1.ConfigMap"},
-		"a kind without one":         {widgetKind, "*unstructured.Unstructured"},
-		"a list, which is no object": {corev1.SchemeGroupVersion.WithKind("ConfigMapList"), ""},
+		"is typed for a kind with a Go type":           {corev1.SchemeGroupVersion.WithKind("ConfigMap"), "*v1.ConfigMap"},
+		"is unstructured for a kind without a Go type": {widgetKind, "*unstructured.Unstructured"},
+		"rejects a list": {corev1.SchemeGroupVersion.WithKind("ConfigMapList"), ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			object, err := apply.NewObject(env.scheme, test.kind)
+			object, err := apply.NewObject(suite.scheme, test.kind)
 			if test.want == "" {
 				if err == nil {
 					t.Errorf("got a %T", object)

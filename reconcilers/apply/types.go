@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// Types knows the schema of every kind to apply: client-go's for the kinds of its
-// scheme, the server's own for the others. It is safe for use by many goroutines.
+// Types is a type converter that has the schema of every kind to apply: client-go's for the kinds of its
+// scheme, and the API server's for the others. It is safe for use by many goroutines.
 type Types struct {
 	builtin managedfields.TypeConverter
 	scheme  *runtime.Scheme
@@ -28,8 +28,8 @@ type Types struct {
 	served map[schema.GroupVersion]managedfields.TypeConverter
 }
 
-// NewTypes returns a converter for kinds. Schemas that client-go lacks (those of
-// custom resources) are read from the server, one request for each group and version.
+// NewTypes returns a converter for kinds. It reads the schemas that client-go lacks, those of custom
+// resources, from the API server with one request per group and version.
 func NewTypes(scheme *runtime.Scheme, server openapi.Client, kinds []schema.GroupVersionKind) (*Types, error) {
 	t := &Types{
 		builtin: applyconfigurations.NewTypeConverter(scheme),
@@ -49,10 +49,9 @@ func NewTypes(scheme *runtime.Scheme, server openapi.Client, kinds []schema.Grou
 	return t, nil
 }
 
-// Learn reads the schema of kind from the server, anew where one is known. It tells
-// whether the server has published it: that is a moment after the server begins to
-// serve the kind.
-func (t *Types) Learn(kind schema.GroupVersionKind) (published bool, err error) {
+// LoadSchema reads the schema of kind from the API server, also if one is loaded. It reports whether the
+// API server has published it, which happens a moment after it begins to serve the kind.
+func (t *Types) LoadSchema(kind schema.GroupVersionKind) (published bool, err error) {
 	if t.scheme.Recognizes(kind) {
 		return true, nil
 	}
@@ -64,15 +63,16 @@ func (t *Types) Learn(kind schema.GroupVersionKind) (published bool, err error) 
 	}
 	empty := &unstructured.Unstructured{}
 	empty.SetGroupVersionKind(kind)
-	// Every schema lets this pass: an error says that there is none.
+	// An empty object is valid in every schema; an error means that there is none.
 	_, err = t.of(kind.GroupVersion()).ObjectToTyped(empty)
 	return err == nil, nil
 }
 
+// read reads the schemas of version from the API server.
 func (t *Types) read(version schema.GroupVersion) error {
 	document, err := openapi3.NewRoot(t.server).GVSpec(version)
 	if err != nil {
-		return fmt.Errorf("reading the schema of %s from the server: %w", version, err)
+		return fmt.Errorf("reading the schema of %s from the API server: %w", version, err)
 	}
 	converter, err := managedfields.NewTypeConverter(document.Components.Schemas, false)
 	if err != nil {
@@ -84,7 +84,7 @@ func (t *Types) read(version schema.GroupVersion) error {
 	return nil
 }
 
-// of is the converter of version that was read from the server; nil when none was.
+// of returns the converter of version that was read from the API server, or nil.
 func (t *Types) of(version schema.GroupVersion) managedfields.TypeConverter {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
-func TestSchemasAreReadFromTheServerOnlyWhereClientGoLacksThem(t *testing.T) {
+func TestTypes_ReadsOnlyMissingSchemasFromServer(t *testing.T) {
 	t.Parallel()
 	const index = "get /openapi/v3"
 	for sentence, test := range map[string]struct {
@@ -27,7 +27,7 @@ func TestSchemasAreReadFromTheServerOnlyWhereClientGoLacksThem(t *testing.T) {
 		"kinds of client-go": {
 			kinds: []schema.GroupVersionKind{{Version: "v1", Kind: "Service"}, {Group: "apps", Version: "v1", Kind: "Deployment"}},
 		},
-		"a custom resource among them": {
+		"includes a custom resource": {
 			kinds: []schema.GroupVersionKind{{Version: "v1", Kind: "Service"}, widgetKind},
 			want:  []string{index, index + "/apis/test.example.com/v1"},
 		},
@@ -35,18 +35,18 @@ func TestSchemasAreReadFromTheServerOnlyWhereClientGoLacksThem(t *testing.T) {
 			kinds: []schema.GroupVersionKind{widgetKind, {Group: "test.example.com", Version: "v1", Kind: "WidgetSet"}},
 			want:  []string{index, index + "/apis/test.example.com/v1"},
 		},
-		"a group that is not served": {
+		"belongs to an API group that is not served": {
 			kinds: []schema.GroupVersionKind{{Group: "none.example.com", Version: "v1", Kind: "Nothing"}},
 			want:  []string{index},
-			err:   "reading the schema of none.example.com/v1 from the server",
+			err:   "reading the schema of none.example.com/v1 from the API server",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			sent := &requests{}
-			server, err := discovery.NewDiscoveryClientForConfig(sent.watch(env.operator))
+			server, err := discovery.NewDiscoveryClientForConfig(sent.watch(suite.operator))
 			must(t, err)
-			_, err = apply.NewTypes(env.scheme, server.OpenAPIV3(), test.kinds)
+			_, err = apply.NewTypes(suite.scheme, server.OpenAPIV3(), test.kinds)
 			if test.err == "" {
 				must(t, err)
 			} else if err == nil || !strings.Contains(err.Error(), test.err) {
@@ -57,12 +57,12 @@ func TestSchemasAreReadFromTheServerOnlyWhereClientGoLacksThem(t *testing.T) {
 	}
 }
 
-func TestAKindIsLearntOnceItsSchemaIsPublished(t *testing.T) {
+func TestTypes_LoadSchemaOncePublished(t *testing.T) {
 	t.Parallel()
 	sent := &requests{}
-	server, err := discovery.NewDiscoveryClientForConfig(sent.watch(env.operator))
+	server, err := discovery.NewDiscoveryClientForConfig(sent.watch(suite.operator))
 	must(t, err)
-	types, err := apply.NewTypes(env.scheme, server.OpenAPIV3(), nil)
+	types, err := apply.NewTypes(suite.scheme, server.OpenAPIV3(), nil)
 	must(t, err)
 	for _, test := range []struct {
 		kind schema.GroupVersionKind
@@ -73,7 +73,7 @@ func TestAKindIsLearntOnceItsSchemaIsPublished(t *testing.T) {
 		{schema.GroupVersionKind{Group: "test.example.com", Version: "v1", Kind: "WidgetSet"}, false},
 		{widgetKind, true},
 	} {
-		if published, err := types.Learn(test.kind); published != test.want || err != nil {
+		if published, err := types.LoadSchema(test.kind); published != test.want || err != nil {
 			t.Errorf("%s: published is %t (%v)", test.kind, published, err)
 		}
 	}
@@ -83,9 +83,9 @@ func TestAKindIsLearntOnceItsSchemaIsPublished(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), ".spec.size: expected numeric") {
 		t.Errorf("what was learnt is not used: %v", err)
 	}
-	unreachable, err := apply.NewTypes(env.scheme, nobody(t).OpenAPIV3(), nil)
+	unreachable, err := apply.NewTypes(suite.scheme, nobody(t).OpenAPIV3(), nil)
 	must(t, err)
-	if _, err := unreachable.Learn(widgetKind); err == nil {
+	if _, err := unreachable.LoadSchema(widgetKind); err == nil {
 		t.Error("a server that does not answer is no error")
 	}
 }
@@ -98,7 +98,7 @@ func nobody(t *testing.T) *discovery.DiscoveryClient {
 	return client
 }
 
-func TestTheFieldsOfEveryKindAreChecked(t *testing.T) {
+func TestTypes_ChecksFieldsOfEveryKind(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 1}}`:                 "",
@@ -110,23 +110,23 @@ func TestTheFieldsOfEveryKindAreChecked(t *testing.T) {
 		`{apiVersion: loose.example.com/v1, kind: Gadget, anything: [{goes: 1}, two]}`: "",
 		`{apiVersion: elsewhere.example.com/v1, kind: Nothing, spec: {}}`:              "no kind \"Nothing\" is registered",
 	} {
-		_, err := env.types.ObjectToTyped(parse(t, text))
+		_, err := suite.types.ObjectToTyped(parse(t, text))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
 }
 
-func TestTypedValuesBecomeObjectsAgain(t *testing.T) {
+func TestTypes_TypedToObject(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`{apiVersion: v1, kind: ConfigMap, data: {a: b}}`,
 		`{apiVersion: test.example.com/v1, kind: Widget, spec: {size: 1}}`,
 	} {
 		object := parse(t, text)
-		value, err := env.types.ObjectToTyped(object)
+		value, err := suite.types.ObjectToTyped(object)
 		must(t, err)
-		again, err := env.types.TypedToObject(value)
+		again, err := suite.types.TypedToObject(value)
 		must(t, err)
 		mustBeSame(t, again.(*unstructured.Unstructured).Object, object.Object)
 	}
@@ -134,13 +134,13 @@ func TestTypedValuesBecomeObjectsAgain(t *testing.T) {
 
 // A custom resource's definition may change while the operator runs: fields of ours
 // are judged as before, and fields that we do not know are not ours.
-func TestADefinitionThatChangesDoesNoHarm(t *testing.T) {
+func TestTypes_ToleratesChangedCRD(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	object := w.made(`{apiVersion: changing.example.com/v1, kind: Gizmo, spec: {size: 1}}`)
 	w.applied(object)
 	definition := parse(t, strings.Replace(gizmos, "{type: integer}", "{type: integer}\n              novel: {type: string, default: here}", 1))
-	must(t, env.plane.Apply(t.Context(), definition))
+	must(t, suite.plane.Apply(t.Context(), definition))
 	w.eventually("the new field is there", func() bool {
 		w.update("someone", object, func(live *unstructured.Unstructured) {
 			live.SetAnnotations(map[string]string{"now": time.Now().String()})

@@ -16,7 +16,7 @@ import (
 
 // Nothing is written to an object that is being deleted; the next one is made when
 // it is gone.
-func TestAnObjectThatIsBeingDeletedIsWaitedFor(t *testing.T) {
+func TestApply_WaitsForObjectBeingDeleted(t *testing.T) {
 	t.Parallel()
 	for sentence, test := range map[string]struct {
 		change func(live *unstructured.Unstructured)
@@ -38,7 +38,7 @@ func TestAnObjectThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newEnv(t)
 			object := w.deployment()
 			w.applied(object)
 			w.update("someone", object, func(live *unstructured.Unstructured) {
@@ -65,19 +65,19 @@ func TestAnObjectThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 }
 
 // In a namespace that is being deleted nothing can be made, and nothing has to be.
-func TestANamespaceThatIsBeingDeletedIsWaitedFor(t *testing.T) {
+func TestApply_WaitsForNamespaceBeingDeleted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	objects := w.rendered()
 	w.applied(objects[0])
-	must(t, env.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
+	must(t, suite.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
 	w.awaitAdmission(func(_ *unstructured.Unstructured, err error) bool {
 		return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 	})
 
 	results := w.applyAll(objects)
 	w.requests.mustBe(t, "in the namespace that goes", "apply deployments/cache 403", "apply poddisruptionbudgets/cache 403")
-	for i, want := range []apply.Action{apply.Skipped, apply.Waiting, apply.Waiting} {
+	for i, want := range []apply.Action{apply.Unchanged, apply.Waiting, apply.Waiting} {
 		if results[i].Action != want || results[i].Err != nil {
 			t.Errorf("%s is %s (%v), want %s", results[i].Object.GetKind(), results[i].Action, results[i].Err, want)
 		}

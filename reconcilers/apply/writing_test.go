@@ -15,95 +15,95 @@ import (
 )
 
 // The cache often shows a write before its answer is here. What it shows waits for
-// the answer, and wakes somebody only when it is more than that.
-func TestWhatTheCacheShowsDuringAWriteWaitsForTheAnswer(t *testing.T) {
+// the answer, and passes the event only when it shows another state.
+func TestPendingWrites_HoldEventsDuringWrite(t *testing.T) {
 	t.Parallel()
 	edited := configMap("1", "7")
 	edited.Data = map[string]string{"edited": "yes"}
 	for sentence, test := range map[string]struct {
 		shown      []*corev1.ConfigMap
 		answer     *corev1.ConfigMap
-		overtaken  bool
+		changed    bool
 		remembered bool
 	}{
-		"nothing is shown: the answer is remembered":             {nil, configMap("1", "6"), false, true},
-		"the answer itself is shown: nothing to remember":        {[]*corev1.ConfigMap{configMap("1", "6")}, configMap("1", "6"), false, false},
-		"an earlier state is part of the answer":                 {[]*corev1.ConfigMap{configMap("1", "5")}, configMap("1", "6"), false, true},
-		"a later state wakes":                                    {[]*corev1.ConfigMap{configMap("1", "6"), edited}, configMap("1", "6"), true, false},
-		"a later state that is the same is no news":              {[]*corev1.ConfigMap{configMap("1", "7")}, configMap("1", "6"), false, false},
-		"another object of the name is news":                     {[]*corev1.ConfigMap{configMap("2", "4")}, configMap("1", "6"), true, false},
-		"the write failed and something was shown: that is news": {[]*corev1.ConfigMap{configMap("1", "5")}, nil, true, false},
-		"the write failed and nothing was shown":                 {nil, nil, false, false},
+		"remembers the response if the cache showed nothing": {nil, configMap("1", "6"), false, true},
+		"remembers nothing if the cache showed the response": {[]*corev1.ConfigMap{configMap("1", "6")}, configMap("1", "6"), false, false},
+		"ignores an earlier version":                         {[]*corev1.ConfigMap{configMap("1", "5")}, configMap("1", "6"), false, true},
+		"reports a later version with other content":         {[]*corev1.ConfigMap{configMap("1", "6"), edited}, configMap("1", "6"), true, false},
+		"ignores a later version with equal content":         {[]*corev1.ConfigMap{configMap("1", "7")}, configMap("1", "6"), false, false},
+		"reports another object of the name":                 {[]*corev1.ConfigMap{configMap("2", "4")}, configMap("1", "6"), true, false},
+		"reports an event during a write that failed":        {[]*corev1.ConfigMap{configMap("1", "5")}, nil, true, false},
+		"reports nothing if the write failed":                {nil, nil, false, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			recent := apply.NewRecent(env.scheme)
+			pending := apply.NewPendingWrites(suite.scheme)
 			failure := errors.New("refused")
 			if test.answer != nil {
 				failure = nil
 			}
-			overtaken, err := recent.Write(configMap("", ""), func() (client.Object, error) {
+			changed, err := pending.Write(configMap("", ""), func() (client.Object, error) {
 				for _, state := range test.shown {
-					if !recent.Confirm(state) {
+					if !pending.Observe(state) {
 						t.Errorf("version %s did not wait", state.ResourceVersion)
 					}
 				}
 				return test.answer, failure
 			})
-			if overtaken != test.overtaken || !errors.Is(err, failure) {
-				t.Errorf("overtaken: %v, %v, want %v, %v", overtaken, err, test.overtaken, failure)
+			if changed != test.changed || !errors.Is(err, failure) {
+				t.Errorf("changed: %v, %v, want %v, %v", changed, err, test.changed, failure)
 			}
-			_, err = recent.Get(t.Context(), cached{}, client.ObjectKey{Namespace: "a", Name: "b"}, &corev1.ConfigMap{})
+			_, err = pending.Get(t.Context(), cached{}, client.ObjectKey{Namespace: "a", Name: "b"}, &corev1.ConfigMap{})
 			if remembered := err == nil; remembered != test.remembered {
 				t.Errorf("remembered: %v, want %v", remembered, test.remembered)
 			}
-			if recent.Confirm(configMap("1", "9")) {
+			if pending.Observe(configMap("1", "9")) {
 				t.Error("a later event still waits, though the write is over")
 			}
 		})
 	}
 }
 
-func TestTwoWritesOfOneNameAreBothWaitedFor(t *testing.T) {
+func TestPendingWrites_HoldEventsDuringConcurrentWrites(t *testing.T) {
 	t.Parallel()
-	recent := apply.NewRecent(env.scheme)
-	overtaken, _ := recent.Write(configMap("", ""), func() (client.Object, error) {
-		wrote(recent, configMap("1", "6"))
-		if !recent.Confirm(configMap("1", "7")) {
+	pending := apply.NewPendingWrites(suite.scheme)
+	changed, _ := pending.Write(configMap("", ""), func() (client.Object, error) {
+		wrote(pending, configMap("1", "6"))
+		if !pending.Observe(configMap("1", "7")) {
 			t.Error("the second write is under way, and an event did not wait for it")
 		}
 		return nil, errors.New("refused")
 	})
-	if !overtaken {
+	if !changed {
 		t.Error("the second write failed, and what was shown meanwhile is no news")
 	}
 }
 
-func TestRecent_EventsPassAfterAPanicInAWrite(t *testing.T) {
+func TestPendingWrites_PassEventsAfterPanic(t *testing.T) {
 	t.Parallel()
-	recent := apply.NewRecent(env.scheme)
+	pending := apply.NewPendingWrites(suite.scheme)
 	func() {
 		defer func() { _ = recover() }()
-		_, _ = recent.Write(configMap("", ""), func() (client.Object, error) { panic("a fault of ours") })
+		_, _ = pending.Write(configMap("", ""), func() (client.Object, error) { panic("a fault of ours") })
 	}()
-	if recent.Confirm(configMap("1", "7")) {
+	if pending.Observe(configMap("1", "7")) {
 		t.Error("an event waits for the write that panicked")
 	}
 }
 
-func TestAnEventOfSomebodyElsesObjectDoesNotWait(t *testing.T) {
+func TestPendingWrites_PassEventsOfOtherOwners(t *testing.T) {
 	t.Parallel()
-	recent := apply.NewRecent(env.scheme)
+	pending := apply.NewPendingWrites(suite.scheme)
 	owned := func(owner types.UID) *corev1.ConfigMap {
 		object := configMap("1", "6")
 		object.OwnerReferences = []metav1.OwnerReference{{UID: owner, Controller: new(true)}}
 		return object
 	}
-	_, _ = recent.Write(owned("mine"), func() (client.Object, error) {
-		if recent.Confirm(owned("theirs")) {
+	_, _ = pending.Write(owned("mine"), func() (client.Object, error) {
+		if pending.Observe(owned("theirs")) {
 			t.Error("their event waits for my write, and nobody will tell them")
 		}
-		if !recent.Confirm(owned("mine")) {
+		if !pending.Observe(owned("mine")) {
 			t.Error("my event does not wait")
 		}
 		return owned("mine"), nil

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// lowShare is how many requests are handed out for each one of low priority while both
-// priorities wait: few, since a low one as a rule finds nothing to do.
+// lowShare is the number of requests served per request of low priority while requests of both priorities are
+// waiting. Requests of low priority usually find nothing to do.
 const lowShare = 8
 
 // level is the priority of a request.
@@ -21,9 +21,8 @@ const (
 	levels
 )
 
-// backlog holds the requests that wait for a worker. It implements workqueue.Queue;
-// the work queue above it guarantees that no request is in it twice, or in it and in
-// process at once.
+// backlog holds the requests that are waiting for a worker. It implements workqueue.Queue. The work queue
+// guarantees that a request is not in it twice, nor in it and in process at once.
 type backlog struct {
 	// limit is how many requests of one namespace may be in process at once.
 	limit int
@@ -59,7 +58,7 @@ func newBacklog(workers int) *backlog {
 	return b
 }
 
-// ask notes the level at which request is about to be pushed. The highest counts.
+// ask records the level at which request is about to be pushed. The highest one wins.
 func (b *backlog) ask(request reconcile.Request, at level) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,8 +67,8 @@ func (b *backlog) ask(request reconcile.Request, at level) {
 	}
 }
 
-// takeAsked returns the level asked for. A request that nobody asked for is a delayed
-// one whose note was used by an earlier push: it gets the level of a change.
+// takeAsked returns and removes the recorded level of request. A request without one is a delayed one whose level
+// was used by an earlier push; it gets normal priority.
 func (b *backlog) takeAsked(request reconcile.Request) level {
 	at, ok := b.asked[request]
 	if !ok {
@@ -140,7 +139,7 @@ func (b *backlog) Pop() reconcile.Request {
 	return request
 }
 
-// isFree reports whether namespace may occupy one more worker.
+// isFree reports whether namespace may occupy another worker.
 func (b *backlog) isFree(namespace string) bool {
 	return b.occupied[namespace] < b.limit
 }
@@ -152,7 +151,7 @@ func (b *backlog) levelOf(request reconcile.Request) level {
 	return b.inProcess[request]
 }
 
-// release notes that request is no longer in process.
+// release records that request is no longer in process.
 func (b *backlog) release(request reconcile.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -54,7 +54,7 @@ func run(t *testing.T, workers int, steps string) string {
 	return strings.Join(handedOut, " ")
 }
 
-func TestBacklog_Order(t *testing.T) {
+func TestBacklog_OrdersRequests(t *testing.T) {
 	t.Parallel()
 	const unlimited = 1000
 	for name, test := range map[string]struct {
@@ -113,7 +113,7 @@ func TestBacklog_LowPriorityDoesNotStarve(t *testing.T) {
 	}
 }
 
-func TestBacklog_KeepsNothingOfRequestsThatAreDone(t *testing.T) {
+func TestBacklog_ForgetsDoneRequests(t *testing.T) {
 	t.Parallel()
 	b := newBacklog(4)
 	for _, name := range []string{"a/1", "a/2", "b/1"} {

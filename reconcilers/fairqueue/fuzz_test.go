@@ -74,12 +74,12 @@ func (m *model) get() {
 	}
 	delete(m.dirty, request)
 	m.working = append(m.working, request)
-	m.judge(waiting, request.Namespace, priority)
+	m.checkFairness(waiting, request.Namespace, priority)
 }
 
-// judge checks that no namespace was served twice while another one waited with a request of
+// checkFairness checks that no namespace was served twice while another one waited with a request of
 // normal priority. A request of low priority takes no turn among these, so it does not count.
-func (m *model) judge(waiting map[string]bool, served string, priority int) {
+func (m *model) checkFairness(waiting map[string]bool, served string, priority int) {
 	for namespace := range m.passed {
 		if !waiting[namespace] {
 			delete(m.passed, namespace)

@@ -72,7 +72,7 @@ func (c *crew) busy() map[string]int {
 	return count
 }
 
-func TestQueue_ServesOthersDuringAFlood(t *testing.T) {
+func TestQueue_ServesOtherNamespacesDuringFlood(t *testing.T) {
 	t.Parallel()
 	inBubble(t, 8, func(t *testing.T, q *Queue) {
 		c := &crew{}
@@ -132,7 +132,7 @@ func TestQueue_WakesAWorkerForEachEligibleRequest(t *testing.T) {
 	})
 }
 
-func TestQueue_GetWithPriority(t *testing.T) {
+func TestQueue_ReturnsPriority(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		add  func(q *Queue, request reconcile.Request)
@@ -173,7 +173,7 @@ func TestQueue_GetWithPriority(t *testing.T) {
 	}
 }
 
-func TestQueue_Delays(t *testing.T) {
+func TestQueue_DelaysRequests(t *testing.T) {
 	t.Parallel()
 	inBubble(t, 1, func(t *testing.T, q *Queue) {
 		request := parse("a/1")
@@ -198,7 +198,7 @@ func TestQueue_Delays(t *testing.T) {
 	})
 }
 
-func TestQueue_ReturnsWhatChangedInProcess(t *testing.T) {
+func TestQueue_RequeuesRequestAddedInProcess(t *testing.T) {
 	t.Parallel()
 	inBubble(t, 4, func(t *testing.T, q *Queue) {
 		request := parse("a/1")
@@ -216,7 +216,7 @@ func TestQueue_ReturnsWhatChangedInProcess(t *testing.T) {
 	})
 }
 
-func TestQueue_ShutDown(t *testing.T) {
+func TestQueue_ShutDownDropsRequests(t *testing.T) {
 	t.Parallel()
 	inBubble(t, 2, func(t *testing.T, q *Queue) {
 		c := &crew{}

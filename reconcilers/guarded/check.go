@@ -8,7 +8,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-// Error says that a Memcached sets guarded fields while the operator runs without
+// Error reports that a Memcached sets privileged fields and the operator runs without
 // --allow-privileged-fields.
 type Error struct {
 	// Fields are the fields that are set, in the order of Fields.
@@ -26,11 +26,10 @@ func (e *Error) Error() string {
 		names = append(names, name)
 	}
 	return "this operator runs without --allow-privileged-fields and accepts none of these: " + strings.Join(names, "; ") +
-		". Remove them, or ask a cluster administrator to allow them (docs/privileged-fields.md)"
+		". Remove them, or ask a cluster administrator to allow them (docs/user/privileged-fields.md)"
 }
 
-// SetBy returns the guarded fields that a Memcached sets, for an operator whose
-// --operand-images are images.
+// SetBy returns the privileged fields that mc sets. images are those of --operand-images.
 func SetBy(mc *cachev1alpha1.Memcached, images Images) []Field {
 	var set []Field
 	for _, field := range Fields {
@@ -41,7 +40,7 @@ func SetBy(mc *cachev1alpha1.Memcached, images Images) []Field {
 	return set
 }
 
-// Check returns an *Error if a Memcached sets a guarded field.
+// Check returns an *Error if mc sets a privileged field.
 func Check(mc *cachev1alpha1.Memcached, images Images) error {
 	if set := SetBy(mc, images); len(set) > 0 {
 		return &Error{set}

@@ -11,7 +11,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-// What each field guards is compared with the policy in test/guard.
+// What each field guards is compared with the policy in test/admission.
 func TestCheck_NamesTheFields(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -22,12 +22,12 @@ func TestCheck_NamesTheFields(t *testing.T) {
 		"refuses one field": {
 			cachev1alpha1.MemcachedSpec{TLS: &cachev1alpha1.TLS{SecretName: "web"}},
 			"this operator runs without --allow-privileged-fields and accepts none of these: spec.tls.secretName. " +
-				"Remove them, or ask a cluster administrator to allow them (docs/privileged-fields.md)",
+				"Remove them, or ask a cluster administrator to allow them (docs/user/privileged-fields.md)",
 		},
 		"refuses two fields, one in part": {
 			cachev1alpha1.MemcachedSpec{ServiceAccountName: new(cachev1alpha1.ObjectName("cache")), Image: new(cachev1alpha1.Image("example.com/memcached:1"))},
 			"this operator runs without --allow-privileged-fields and accepts none of these: spec.image outside --operand-images; spec.serviceAccountName. " +
-				"Remove them, or ask a cluster administrator to allow them (docs/privileged-fields.md)",
+				"Remove them, or ask a cluster administrator to allow them (docs/user/privileged-fields.md)",
 		},
 		"accepts an operand image": {spec: cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1"))}},
 	} {

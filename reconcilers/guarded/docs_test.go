@@ -36,14 +36,14 @@ func markdown() string {
 	return b.String()
 }
 
-func TestFields_AreTheTableOfTheDocumentation(t *testing.T) {
+func TestFields_MatchDocumentation(t *testing.T) {
 	t.Parallel()
-	if table := markdown(); !strings.Contains(read(t, "docs/privileged-fields.md"), "\n"+table+"\n") {
-		t.Errorf("docs/privileged-fields.md does not have this table:\n%s", table)
+	if table := markdown(); !strings.Contains(read(t, "docs/user/privileged-fields.md"), "\n"+table+"\n") {
+		t.Errorf("docs/user/privileged-fields.md does not have this table:\n%s", table)
 	}
 }
 
-func TestFields_AreNamedWhereTheyAreOff(t *testing.T) {
+func TestFields_MatchInstallDescriptions(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{
 		"config/manifests/bases/memcached-operator.clusterserviceversion.yaml",

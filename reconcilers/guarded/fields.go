@@ -6,24 +6,24 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-// Field is a guarded field of a Memcached.
+// Field is a privileged field of a Memcached.
 type Field struct {
 	// Path is the path of the field, such as spec.tls.secretName.
 	Path string
-	// When says which values are guarded, in words behind Path; empty for all.
+	// When describes the values that are privileged, following Path; empty for all.
 	When string
-	// Verb and Resource are the right that the author of a Memcached with the field must
-	// have in its namespace: a verb, and a resource with its group after a dot.
+	// Verb and Resource are the permission that the author of a Memcached with the field must have in
+	// its namespace. Resource is followed by a dot and its group.
 	Verb, Resource string
 	// And names further resources for Verb, where they depend on the value.
 	And string
-	// Why says what an author without the right would gain, in Markdown.
+	// Why describes what an author without the permission would gain, in Markdown.
 	Why string
 
 	isSet func(mc *cachev1alpha1.Memcached, images Images) bool
 }
 
-// Fields are all guarded fields.
+// Fields are all privileged fields.
 var Fields = []Field{
 	{
 		Path: "spec.tls.secretName", Verb: "get", Resource: "secrets",
@@ -42,7 +42,7 @@ var Fields = []Field{
 	},
 	{
 		Path: "spec.image", When: "outside `--operand-images`", Verb: "create", Resource: "deployments.apps",
-		Why:   "any program could run, also a private image that a node holds for somebody else",
+		Why:   "any program could run, also a private image that was pulled to a node for another namespace",
 		isSet: func(mc *cachev1alpha1.Memcached, images Images) bool { return images.exclude(mc.Spec.Image) },
 	},
 	{
@@ -69,7 +69,7 @@ var Fields = []Field{
 	},
 	{
 		Path: "spec.affinity.podAffinity", When: otherPods, Verb: "create", Resource: "deployments.apps",
-		Why: "the pods follow those of somebody else",
+		Why: "the pods follow those of another owner",
 		isSet: func(mc *cachev1alpha1.Memcached, _ Images) bool {
 			return mc.Spec.Affinity != nil && mc.Spec.Affinity.PodAffinity != nil &&
 				reachesOthers(mc.Name, mc.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution,

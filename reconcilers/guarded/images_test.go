@@ -9,7 +9,7 @@ import (
 )
 
 // Test/guard sends the images of this kind to the policy, and compares.
-func TestRepository_IsTheImageWithoutTagAndDigest(t *testing.T) {
+func TestRepository_RemovesTagAndDigest(t *testing.T) {
 	t.Parallel()
 	digest := "@sha256:" + strings.Repeat("0", 64)
 	for image, want := range map[string]string{
@@ -70,7 +70,7 @@ func TestImages_AllowRepositoriesAndPrefixes(t *testing.T) {
 	}
 }
 
-func TestParseImages_RefusesWhatIsNoPattern(t *testing.T) {
+func TestParseImages_RejectsInvalidPatterns(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]string{
 		"memcached:1.6.45":             `"memcached:1.6.45" has a tag or a digest; leave it out`,

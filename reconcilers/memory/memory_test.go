@@ -80,7 +80,7 @@ func raiseAndRestore(t *testing.T) {
 	w.end()
 	time.Sleep(2 * rest)
 	runtime.GC()
-	if got, want := gcPercent(), percentOf(idleGarbage); raises && (got >= before || got > want+1) {
+	if got, want := gcPercent(), 100*idleGarbage/liveHeap(); raises && (got >= before || got > want+1) {
 		t.Errorf("at rest with %d bytes in use: %d percent, want less than %d, about %d", len(inUse), got, before, want)
 	}
 	w.begin()

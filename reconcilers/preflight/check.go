@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -19,63 +20,64 @@ import (
 	"github.com/example/memcached-operator/reconcilers/render"
 )
 
-// timeout bounds each request of the check: a server that does not answer at the
-// start is an error, not a wait.
-const timeout = 15 * time.Second
+// requestTimeout bounds each request: an API server that does not answer fails the start.
+const requestTimeout = 15 * time.Second
 
-// Findings are what Check found at the API server.
-type Findings struct {
-	// Kinds are those to watch from the start to the end: the kinds of the templates,
-	// less the optional ones, and those of leftovers.
+// Result is what Check found at the API server.
+type Result struct {
+	// Kinds are the kinds to watch from start to stop: the required kinds of the templates, and
+	// the kinds of stale objects.
 	Kinds []schema.GroupVersionKind
-	// Types knows the schema of every one of Kinds.
+	// Types knows the schema of each of Kinds. The schemas of optional kinds are loaded later.
 	Types *apply.Types
-	// Optional looks for the rest, at any time.
-	Optional *Optional
+	// Discovery asks the API server for the resources that it serves.
+	Discovery *discovery.DiscoveryClient
+	// Access checks the operator's own permissions.
+	Access *Access
 }
 
-// Check asks the API server of cfg whether the operator can work with the objects of
-// templates in namespaces (none means all).
-func Check(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, templates *render.Renderer, namespaces []string) (*Findings, error) {
+// Check asks the API server of cfg whether the operator can manage the objects of templates in
+// namespaces; no namespaces means all.
+func Check(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, templates *render.Renderer, namespaces []string) (*Result, error) {
 	cfg = rest.CopyConfig(cfg)
-	cfg.Timeout = timeout
-	// Looking for leftovers touches deprecated resources too; that is not news.
+	cfg.Timeout = requestTimeout
+	// Finding stale objects lists deprecated resources too.
 	cfg.WarningHandler = rest.NoWarnings{}
 	httpClient, err := rest.HTTPClientFor(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("no way to an API server: %w", err)
+		return nil, fmt.Errorf("creating API clients: %w", err)
 	}
 	mapper, err := apiutil.NewDynamicRESTMapper(cfg, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("no way to an API server: %w", err)
+		return nil, fmt.Errorf("creating API clients: %w", err)
 	}
 	clients, err := kubernetes.NewForConfigAndClient(cfg, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("no way to an API server: %w", err)
+		return nil, fmt.Errorf("creating API clients: %w", err)
 	}
 	objects, err := metadata.NewForConfigAndClient(cfg, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("no way to an API server: %w", err)
+		return nil, fmt.Errorf("creating API clients: %w", err)
 	}
-	if err := Installed(mapper); err != nil {
+	if err := CheckCRD(mapper); err != nil {
 		return nil, err
 	}
 	all := templates.Kinds()
 	needed := slices.DeleteFunc(slices.Clone(all), templates.IsOptional)
-	resources, err := Served(mapper, needed, templates.Source)
+	resources, err := CheckKinds(mapper, needed, templates.Source)
 	if err != nil {
 		return nil, err
 	}
-	reviews := clients.AuthorizationV1()
-	if err := Permitted(ctx, reviews, resources, namespaces); err != nil {
+	access := &Access{reviews: clients.AuthorizationV1(), namespaces: namespaces}
+	if err := access.CheckPermissions(ctx, resources); err != nil {
 		return nil, err
 	}
-	all, err = Leftovers{
+	all, err = StaleKinds{
 		Discovery: clients.Discovery(),
-		Rules:     reviews.SelfSubjectRulesReviews(),
+		Rules:     clients.AuthorizationV1().SelfSubjectRulesReviews(),
 		Metadata:  objects,
 		Selector:  render.ManagedByLabel + "=" + render.ManagedBy,
-	}.WithLeftovers(ctx, all, namespaces)
+	}.AddTo(ctx, all, namespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -84,14 +86,5 @@ func Check(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, templa
 	if err != nil {
 		return nil, err
 	}
-	return &Findings{
-		Kinds: kinds,
-		Types: types,
-		Optional: &Optional{
-			discovery:  clients.DiscoveryClient,
-			reviews:    reviews,
-			types:      types,
-			namespaces: namespaces,
-		},
-	}, nil
+	return &Result{Kinds: kinds, Types: types, Discovery: clients.DiscoveryClient, Access: access}, nil
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package preflight asks the API server, before anything starts, whether the
-// operator can work there: is every kind of the templates served and namespaced,
-// may it do what it needs, and which kinds hold leftovers of earlier templates. An
-// informer that lacks permission would hang for minutes and say little; this says
-// what to change.
+// Package preflight checks, before the manager starts, that the API server serves the kinds of
+// the templates and that the operator has the permissions that it needs, and finds the kinds of
+// which earlier templates left objects behind. An informer without permission would block the
+// start for minutes; preflight returns an error that says what to change.
 package preflight

@@ -11,6 +11,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/util/workqueue"
@@ -19,15 +20,21 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-// parallelReviews is how many access reviews are under way at once.
+// parallelReviews is how many access reviews are sent at once.
 const parallelReviews = 8
 
-// Permitted asks whether the operator may do what it needs: Verbs on resources, and
-// its own part. Namespaces are those that it watches; none means all. The error
-// holds the RBAC rules to add.
-func Permitted(ctx context.Context, reviews authorizationclient.AuthorizationV1Interface, resources []schema.GroupVersionResource, namespaces []string) error {
+// Access checks the operator's own permissions in the namespaces that it watches.
+type Access struct {
+	reviews authorizationclient.AuthorizationV1Interface
+	// namespaces are those that the operator watches; none means all.
+	namespaces []string
+}
+
+// CheckPermissions checks that the operator has Verbs on resources, and what it needs for
+// Memcacheds and pods. The error holds the RBAC rules to add.
+func (a *Access) CheckPermissions(ctx context.Context, resources []schema.GroupVersionResource) error {
 	needs := []need{
-		// get verifies a Memcached before something is written for it.
+		// The Memcached is read before anything is written for it.
 		{cachev1alpha1.SchemeGroupVersion.Group, "memcacheds", "", []string{"get", "list", "watch"}},
 		{cachev1alpha1.SchemeGroupVersion.Group, "memcacheds", "status", []string{"patch"}},
 		// For blockOwnerDeletion in owner references.
@@ -37,16 +44,23 @@ func Permitted(ctx context.Context, reviews authorizationclient.AuthorizationV1I
 	for _, resource := range resources {
 		needs = append(needs, need{resource.Group, resource.Resource, "", Verbs})
 	}
-	missing, err := missing(ctx, reviews, needs, namespaces)
+	rules, err := a.missing(ctx, needs)
 	if err != nil {
 		return err
 	}
-	if missing != "" {
-		return errors.New(missing)
+	if rules != "" {
+		return errors.New(rules)
 	}
 	return nil
 }
 
+// MissingRules returns the RBAC rules that grant the operator Verbs on resource, as text that says
+// where to add them. It is empty when the operator has them.
+func (a *Access) MissingRules(ctx context.Context, group, resource string) (string, error) {
+	return a.missing(ctx, []need{{group, resource, "", Verbs}})
+}
+
+// need is a set of verbs that the operator needs on a resource.
 type need struct {
 	group, resource, subresource string
 	verbs                        []string
@@ -60,32 +74,34 @@ func (n need) name() string {
 	return n.resource + "/" + n.subresource
 }
 
-// question is whether the operator may do one thing in one namespace.
-type question struct {
+// review asks whether the operator has a verb of a need in a namespace.
+type review struct {
 	namespace, verb string
 	need            need
 	denied          bool
 	err             error
 }
 
-// missing says which RBAC rules to add where for needs; it is empty when there are none.
-func missing(ctx context.Context, reviews authorizationclient.AuthorizationV1Interface, needs []need, namespaces []string) (string, error) {
+// missing returns the RBAC rules to add for needs, with where to add them. It is empty when none
+// is missing.
+func (a *Access) missing(ctx context.Context, needs []need) (string, error) {
+	namespaces := a.namespaces
 	if len(namespaces) == 0 {
-		namespaces = []string{""}
+		namespaces = []string{metav1.NamespaceAll}
 	}
-	questions, err := openQuestions(ctx, reviews, needs, namespaces)
+	pending, err := a.reviewsNeeded(ctx, needs, namespaces)
 	if err != nil {
 		return "", err
 	}
-	workqueue.ParallelizeUntil(ctx, parallelReviews, len(questions), func(i int) {
-		questions[i].ask(ctx, reviews)
+	workqueue.ParallelizeUntil(ctx, parallelReviews, len(pending), func(i int) {
+		pending[i].send(ctx, a.reviews)
 	})
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
 	var missing []string
 	for _, namespace := range namespaces {
-		rules, err := deniedRules(questions, needs, namespace)
+		rules, err := deniedRules(pending, needs, namespace)
 		if err != nil {
 			return "", err
 		}
@@ -96,65 +112,65 @@ func missing(ctx context.Context, reviews authorizationclient.AuthorizationV1Int
 	return strings.Join(missing, "\n"), nil
 }
 
-// openQuestions returns what the operator's rules do not answer. Of one namespace they are
-// one request; whether they hold in all namespaces cannot be seen from them.
-func openQuestions(ctx context.Context, reviews authorizationclient.AuthorizationV1Interface, needs []need, namespaces []string) ([]question, error) {
-	var questions []question
+// reviewsNeeded returns the reviews of what the operator's rules do not show to be granted. The
+// rules of one namespace take one request; those of all namespaces cannot be read.
+func (a *Access) reviewsNeeded(ctx context.Context, needs []need, namespaces []string) ([]review, error) {
+	var pending []review
 	for _, namespace := range namespaces {
 		var rules []authorizationv1.ResourceRule
-		if namespace != "" {
+		if namespace != metav1.NamespaceAll {
 			var err error
-			if rules, err = rulesIn(ctx, reviews.SelfSubjectRulesReviews(), namespace); err != nil {
+			if rules, err = rulesIn(ctx, a.reviews.SelfSubjectRulesReviews(), namespace); err != nil {
 				return nil, err
 			}
 		}
 		for _, n := range needs {
 			for _, verb := range n.verbs {
-				if !grants(rules, n, verb) {
-					questions = append(questions, question{namespace: namespace, verb: verb, need: n})
+				if !grants(rules, n.group, n.name(), verb) {
+					pending = append(pending, review{namespace: namespace, verb: verb, need: n})
 				}
 			}
 		}
 	}
-	return questions, nil
+	return pending, nil
 }
 
-// grants reports whether one of rules allows verb for n.
-func grants(rules []authorizationv1.ResourceRule, n need, verb string) bool {
+// grants reports whether one of rules allows verb on every object of resource.
+func grants(rules []authorizationv1.ResourceRule, group, resource, verb string) bool {
 	has := func(list []string, item string) bool {
 		return slices.Contains(list, item) || slices.Contains(list, "*")
 	}
 	return slices.ContainsFunc(rules, func(rule authorizationv1.ResourceRule) bool {
-		return len(rule.ResourceNames) == 0 && has(rule.Verbs, verb) && has(rule.APIGroups, n.group) && has(rule.Resources, n.name())
+		return len(rule.ResourceNames) == 0 && has(rule.Verbs, verb) && has(rule.APIGroups, group) && has(rule.Resources, resource)
 	})
 }
 
-// ask asks the API server.
-func (q *question) ask(ctx context.Context, reviews authorizationclient.AuthorizationV1Interface) {
+// send sends the review to the API server and records the answer.
+func (r *review) send(ctx context.Context, reviews authorizationclient.AuthorizationV1Interface) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: q.namespace, Verb: q.verb, Group: q.need.group, Resource: q.need.resource, Subresource: q.need.subresource,
+			Namespace: r.namespace, Verb: r.verb, Group: r.need.group, Resource: r.need.resource, Subresource: r.need.subresource,
 		},
 	}}
 	answer, err := reviews.SelfSubjectAccessReviews().Create(ctx, review, createOptions)
 	if err != nil {
-		q.err = fmt.Errorf("asking for permission to %s %s: %w", q.verb, q.need.resource, err)
+		r.err = fmt.Errorf("checking the permission to %s %s: %w", r.verb, r.need.resource, err)
 		return
 	}
-	q.denied = !answer.Status.Allowed
+	r.denied = !answer.Status.Allowed
 }
 
-// deniedRules returns the rules that lack in namespace.
-func deniedRules(questions []question, needs []need, namespace string) ([]rbacv1.PolicyRule, error) {
+// deniedRules returns the rules that grant what reviews denied in namespace.
+func deniedRules(reviews []review, needs []need, namespace string) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
 	for _, n := range needs {
 		var verbs []string
-		for _, q := range questions {
-			if q.err != nil {
-				return nil, q.err
+		for _, r := range reviews {
+			if r.err != nil {
+				return nil, r.err
 			}
-			if q.denied && q.namespace == namespace && q.need.group == n.group && q.need.name() == n.name() {
-				verbs = append(verbs, q.verb)
+			if r.denied && r.namespace == namespace && r.need.group == n.group && r.need.name() == n.name() {
+				verbs = append(verbs, r.verb)
 			}
 		}
 		if len(verbs) > 0 {
@@ -164,6 +180,7 @@ func deniedRules(questions []question, needs []need, namespace string) ([]rbacv1
 	return rules, nil
 }
 
+// explain renders rules as YAML, with the role to add them to.
 func explain(rules []rbacv1.PolicyRule, namespace string) string {
 	where := "the operator's ClusterRole"
 	if namespace != "" {

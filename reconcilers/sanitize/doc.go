@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sanitize makes text that others wrote fit for conditions, events and logs.
+// Package sanitize makes text from specs, patches, the API server and the kubelet safe for conditions, events and
+// logs.
 //
-// Specs, patches, the API server and the kubelet all contribute words to messages.
-// Text escapes and truncates them; Error does the same for an error and drops the
-// values that the API server and the schema check quote, since a patch may carry a
-// password. Everything that leaves the operator passes through one of the two.
+// Text escapes and truncates. Error does the same for the message of an error, and removes the values that the
+// API server and the schema check quote, since a patch may contain a password. Every message of the operator
+// passes through one of the two.
 package sanitize

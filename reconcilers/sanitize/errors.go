@@ -18,8 +18,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// Error returns err with the text of Message. It still is and wraps what err is and
-// wraps. A nil error stays nil.
+// Error returns an error with the text of Message that wraps err. It returns nil for nil.
 func Error(err error) error {
 	if err == nil {
 		return nil
@@ -36,8 +35,8 @@ func (e *sanitized) Error() string { return e.text }
 
 func (e *sanitized) Unwrap() error { return e.err }
 
-// Message returns the Text of err without the values that the API server quotes when
-// it rejects an object as invalid.
+// Message returns the Text of err without the values that the API server quotes when it rejects an object as
+// invalid.
 func Message(err error) string {
 	text := err.Error()
 	for _, answer := range answers(err, nil) {
@@ -46,13 +45,13 @@ func Message(err error) string {
 	return Text(text)
 }
 
-// answer is an error that the API server gave.
+// answer is an error that the API server returned.
 type answer interface {
 	error
 	apierrors.APIStatus
 }
 
-// answers appends the answers that err wraps, in all its branches.
+// answers appends the answers that err wraps, in all branches.
 func answers(err error, found []answer) []answer {
 	switch e := err.(type) { //nolint:errorlint // errors.As would find the first one of several only
 	case answer:
@@ -69,8 +68,7 @@ func answers(err error, found []answer) []answer {
 	return found
 }
 
-// withoutValues returns the message of status, with its causes anew where these are
-// what the API server finds wrong with fields.
+// withoutValues returns the message of status, rebuilt from its causes if they are errors of fields.
 func withoutValues(status metav1.Status) string {
 	if status.Reason != metav1.StatusReasonInvalid || status.Details == nil || len(status.Details.Causes) == 0 {
 		return status.Message
@@ -78,7 +76,7 @@ func withoutValues(status metav1.Status) string {
 	var causes []string
 	for _, cause := range status.Details.Causes {
 		if cause.Field == "" {
-			// Not a field's error: an admission policy's own words.
+			// Not an error of a field: the message of an admission policy.
 			return status.Message
 		}
 		causes = append(causes, cause.Field+": "+withoutValue(cause))
@@ -90,7 +88,7 @@ func withoutValues(status metav1.Status) string {
 	return fmt.Sprintf("%s %q is invalid: %s", kind, status.Details.Name, strings.Join(causes, "; "))
 }
 
-// withoutValue takes the value out of a cause's message, which reads
+// withoutValue removes the value from a cause's message, which reads
 // "Invalid value: <value>: <detail>" for most types.
 func withoutValue(cause metav1.StatusCause) string {
 	noValue := []field.ErrorType{field.ErrorTypeRequired, field.ErrorTypeForbidden, field.ErrorTypeTooLong, field.ErrorTypeTooShort, field.ErrorTypeInternal}
@@ -116,8 +114,8 @@ func withoutValue(cause metav1.StatusCause) string {
 	return kind
 }
 
-// omit takes the texts within value out of detail, which may quote them again. Short
-// ones are more likely words of the detail's own.
+// omit removes the strings in value from detail, which may quote them again. Short strings are kept, since they
+// are more likely part of the message.
 func omit(value any, detail string) string {
 	texts := textsIn(value, nil)
 	slices.SortFunc(texts, func(a, b string) int {
@@ -131,6 +129,7 @@ func omit(value any, detail string) string {
 	return detail
 }
 
+// textsIn appends the strings in value to texts.
 func textsIn(value any, texts []string) []string {
 	switch v := value.(type) {
 	case string:
@@ -147,9 +146,8 @@ func textsIn(value any, texts []string) []string {
 	return texts
 }
 
-// Schema returns what is wrong with an object by the schema of its kind, without the
-// values and the Go types that structured-merge-diff quotes. Other errors stay as
-// they are.
+// Schema returns the schema errors in err without the values and Go types that structured-merge-diff quotes. It
+// returns other errors unchanged.
 func Schema(err error) error {
 	var found typed.ValidationErrors
 	if !errors.As(err, &found) {
@@ -163,12 +161,12 @@ func Schema(err error) error {
 		}
 		texts = append(texts, text)
 	}
-	// The check walks maps in any order.
+	// The check iterates over maps.
 	slices.Sort(texts)
 	return errors.New(strings.Join(texts, "; "))
 }
 
-// conversion returns what is wrong with a value that does not fit its Go type.
+// conversion returns a readable error for a value that cannot be converted to its Go type.
 func conversion(err error) error {
 	switch {
 	case err == nil:
@@ -181,8 +179,8 @@ func conversion(err error) error {
 	return err
 }
 
-// schemaErrors pairs what structured-merge-diff says with what is said instead; its
-// texts may end with a value.
+// schemaErrors maps the messages of structured-merge-diff, which may end with a value, to messages without
+// values.
 var schemaErrors = []struct {
 	pattern *regexp.Regexp
 	text    string
@@ -196,6 +194,7 @@ var schemaErrors = []struct {
 	{regexp.MustCompile(`expected any scalar`), "expected a string, a number or a boolean"},
 }
 
+// schemaText returns the message for a message of structured-merge-diff.
 func schemaText(message string) string {
 	for _, e := range schemaErrors {
 		if match := e.pattern.FindStringSubmatchIndex(message); match != nil {

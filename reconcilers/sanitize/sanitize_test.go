@@ -104,7 +104,7 @@ func TestMessage_OmitsValues(t *testing.T) {
 	}
 }
 
-func TestError_KeepsWhatItWraps(t *testing.T) {
+func TestError_UnwrapsOriginal(t *testing.T) {
 	t.Parallel()
 	if Error(nil) != nil {
 		t.Error("nil becomes an error")

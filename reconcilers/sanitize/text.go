@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBytes is the length of the longest message. The events API takes no longer note,
+// MaxBytes is the maximum length of a message. The events API accepts no longer note,
 // and `kubectl get` prints a condition's message on one line.
 const MaxBytes = 1024
 
 const ellipsis = "…"
 
 // Text returns text on one line of at most MaxBytes bytes. Control and format
-// characters, such as line breaks and those that change the direction of writing, and
-// bytes that are no UTF-8 are escaped. Text of Text is the same text.
+// characters, such as line breaks and those that change the text direction, and invalid UTF-8 are escaped. Text
+// is idempotent.
 func Text(text string) string {
 	return TextOf(text, MaxBytes)
 }
@@ -40,6 +40,7 @@ func TextOf(text string, limit int) string {
 	return b.String()
 }
 
+// escape appends r, encoded as encoded, to b.
 func escape(b *strings.Builder, r rune, encoded string) {
 	switch {
 	case r == utf8.RuneError && len(encoded) == 1:

@@ -19,7 +19,7 @@ import (
 	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
-func TestComputeReportsWhatIs(t *testing.T) {
+func TestCompute_ReportsObservedState(t *testing.T) {
 	t.Parallel()
 	const (
 		selector = "app=memcached,memcached_cr=cache"
@@ -30,9 +30,9 @@ func TestComputeReportsWhatIs(t *testing.T) {
 	last := func(o *Observation) {
 		o.Memcached.Status.Selector, o.Memcached.Status.Image = selector, image
 	}
-	status := func(nodes []string, replicas, readyReplicas int32, selector, endpoint, image string) cachev1alpha1.MemcachedStatus {
+	status := func(nodes []string, replicas, readyReplicas int32, podsReady, selector, endpoint, image string) cachev1alpha1.MemcachedStatus {
 		return cachev1alpha1.MemcachedStatus{
-			Nodes: nodes, Replicas: &replicas, ReadyReplicas: &readyReplicas,
+			Nodes: nodes, Replicas: &replicas, ReadyReplicas: &readyReplicas, PodsReady: podsReady,
 			Selector: selector, Endpoint: endpoint, Image: image, ObservedGeneration: 7,
 		}
 	}
@@ -40,36 +40,42 @@ func TestComputeReportsWhatIs(t *testing.T) {
 		given given
 		want  cachev1alpha1.MemcachedStatus
 	}{
-		"nodes are sorted": {nil, status(names, 3, 3, selector, endpoint, image)},
-		"pods that are being deleted are no nodes": {
-			podIs("cache-b", terminating), status([]string{"cache-a", "cache-c"}, 3, 3, selector, endpoint, image),
+		"sorts nodes": {nil, status(names, 3, 3, "3/3", selector, endpoint, image)},
+		"excludes pods that are being deleted from nodes": {
+			podIs("cache-b", terminating), status([]string{"cache-a", "cache-c"}, 3, 3, "3/3", selector, endpoint, image),
 		},
-		"no pods are no nodes": {noPods, status(nil, 3, 3, selector, endpoint, image)},
-		"replicas are the Deployment's, of any revision": {
-			counted(5, 2, 4, 3), status(names, 5, 4, selector, endpoint, image),
+		"has no nodes without pods": {noPods, status(nil, 3, 3, "3/3", selector, endpoint, image)},
+		"has the replicas of the Deployment, of any revision, and no surplus pod in podsReady": {
+			counted(5, 2, 4, 3), status(names, 5, 4, "3/3", selector, endpoint, image),
 		},
-		"the endpoint has the port that was asked for": {
+		"counts ready pods": {
+			oneMissing, status(names, 3, 2, "2/3", selector, endpoint, image),
+		},
+		"counts no pods at size 0": {
+			all(size0, noPods, counted(0, 0, 0, 0)), status(nil, 0, 0, "0/0", selector, endpoint, image),
+		},
+		"has the port of the spec in the endpoint": {
 			func(o *Observation) { o.Memcached.Spec.ContainerPort = new(int32(22122)) },
-			status(names, 3, 3, selector, "cache.shop.svc:22122", image),
+			status(names, 3, 3, "3/3", selector, "cache.shop.svc:22122", image),
 		},
-		"no port means 11211": {
-			func(o *Observation) { o.Memcached.Spec.ContainerPort = nil }, status(names, 3, 3, selector, endpoint, image),
+		"has port 11211 by default": {
+			func(o *Observation) { o.Memcached.Spec.ContainerPort = nil }, status(names, 3, 3, "3/3", selector, endpoint, image),
 		},
-		"the image is that of the container memcached": {
+		"has the image of the container memcached": {
 			func(o *Observation) { o.Deployment.Spec.Template.Spec.Containers[1].Image = "other:2" },
-			status(names, 3, 3, selector, endpoint, "other:2"),
+			status(names, 3, 3, "3/3", selector, endpoint, "other:2"),
 		},
-		"without a Deployment there are no replicas": {
-			all(noDeployment, noPods), status(nil, 0, 0, "", endpoint, ""),
+		"has no replicas without a Deployment": {
+			all(noDeployment, noPods), status(nil, 0, 0, "0/3", "", endpoint, ""),
 		},
-		"without a Deployment selector and image are the last ones": {
-			all(noDeployment, last), status(names, 0, 0, selector, endpoint, image),
+		"keeps selector and image without a Deployment": {
+			all(noDeployment, last), status(names, 0, 0, "0/3", selector, endpoint, image),
 		},
-		"a render error keeps replicas and nodes": {
-			all(last, renderError("x")), status(names, 3, 3, selector, endpoint, image),
+		"keeps replicas and nodes on a render error": {
+			all(last, renderError("x")), status(names, 3, 3, "3/3", selector, endpoint, image),
 		},
-		"a foreign Deployment has none of our replicas": {
-			all(foreign("Deployment"), noDeployment, noPods), status(nil, 0, 0, "", endpoint, ""),
+		"has no replicas with a Deployment of another owner": {
+			all(foreign("Deployment"), noDeployment, noPods), status(nil, 0, 0, "0/3", "", endpoint, ""),
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -83,7 +89,7 @@ func TestComputeReportsWhatIs(t *testing.T) {
 	}
 }
 
-func TestEveryConditionNamesTheGenerationSeen(t *testing.T) {
+func TestCompute_SetsObservedGenerationOfConditions(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, o Observation, got cachev1alpha1.MemcachedStatus) {
 		for _, c := range got.Conditions {
@@ -94,7 +100,7 @@ func TestEveryConditionNamesTheGenerationSeen(t *testing.T) {
 	})
 }
 
-func TestTransitionTimes(t *testing.T) {
+func TestCompute_KeepsTransitionTimes(t *testing.T) {
 	t.Parallel()
 	settled := []metav1.Condition{
 		{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ready"},
@@ -110,26 +116,26 @@ func TestTransitionTimes(t *testing.T) {
 		given given
 		want  map[string]string
 	}{
-		"the first status is of now": {nil, map[string]string{"Ready": moved, "Available": moved}},
-		"nothing changed":            {lasted(settled...), map[string]string{"Ready": kept, "Available": kept}},
-		"a roll-out began": {
+		"sets the time in the first status":   {nil, map[string]string{"Ready": moved, "Available": moved}},
+		"keeps the time when nothing changed": {lasted(settled...), map[string]string{"Ready": kept, "Available": kept}},
+		"sets the time when a rollout begins": {
 			all(lasted(settled...), oneMissing),
 			map[string]string{"Ready": moved, "Available": kept, "Reconciling": moved},
 		},
-		"a roll-out goes on, in other words": {
+		"keeps the time when only the message changes": {
 			all(lasted(busy...), oneMissing),
 			map[string]string{"Ready": kept, "Available": kept, "Reconciling": kept},
 		},
-		"a roll-out stalls": {
+		"sets the time when a rollout stalls": {
 			all(lasted(busy...), oneMissing, deadlinePassed),
 			map[string]string{"Ready": kept, "Available": kept, "Stalled": moved},
 		},
-		"a roll-out ended": {lasted(busy...), map[string]string{"Ready": moved, "Available": kept}},
-		"too few pods answer": {
+		"sets the time when a rollout ends": {lasted(busy...), map[string]string{"Ready": moved, "Available": kept}},
+		"sets the time when too few pods are available": {
 			all(lasted(busy...), oneMissing, unavailable),
 			map[string]string{"Ready": kept, "Available": moved, "Reconciling": kept},
 		},
-		"a condition of somebody else goes": {
+		"ignores a condition that the operator does not set": {
 			all(lasted(settled...), lasted(metav1.Condition{Type: "Degraded", Status: metav1.ConditionFalse, Reason: "x"})),
 			map[string]string{"Ready": kept, "Available": kept},
 		},
@@ -154,7 +160,7 @@ func TestTransitionTimes(t *testing.T) {
 	}
 }
 
-func TestLongMessagesAreClippedAtACharactersBorder(t *testing.T) {
+func TestCompute_TruncatesMessagesBetweenCharacters(t *testing.T) {
 	t.Parallel()
 	// Characters of two bytes, one of three at the end: some lengths cut one apart.
 	for extra := range 5 {
@@ -177,11 +183,10 @@ func TestLongMessagesAreClippedAtACharactersBorder(t *testing.T) {
 	}
 }
 
-// everywhere tests what must hold of every status: those of all rows of all tables,
-// with and without a last status.
+// everywhere tests the status of every row of all tables, with and without a last status.
 func everywhere(t *testing.T, test func(t *testing.T, o Observation, got cachev1alpha1.MemcachedStatus)) {
 	t.Helper()
-	tables := maps.Clone(verdicts)
+	tables := maps.Clone(evaluations)
 	maps.Copy(tables, rollouts)
 	for _, sentence := range slices.Sorted(maps.Keys(tables)) {
 		t.Run(sentence, func(t *testing.T) {
@@ -193,7 +198,7 @@ func everywhere(t *testing.T, test func(t *testing.T, o Observation, got cachev1
 	}
 }
 
-func TestTheLastStatusGivesItselfAgain(t *testing.T) {
+func TestCompute_IsStable(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, o Observation, got cachev1alpha1.MemcachedStatus) {
 		o.Memcached = o.Memcached.DeepCopy()
@@ -206,7 +211,7 @@ func TestTheLastStatusGivesItselfAgain(t *testing.T) {
 	})
 }
 
-func TestTheStatusSharesNoMemoryWithTheObservation(t *testing.T) {
+func TestCompute_SharesNoMemoryWithInput(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, o Observation, got cachev1alpha1.MemcachedStatus) {
 		before := copyOf(o)
@@ -224,7 +229,7 @@ func TestTheStatusSharesNoMemoryWithTheObservation(t *testing.T) {
 	})
 }
 
-func TestComputeChangesNothingThatItReads(t *testing.T) {
+func TestCompute_DoesNotChangeInput(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, o Observation, _ cachev1alpha1.MemcachedStatus) {
 		before := copyOf(o)
@@ -235,7 +240,7 @@ func TestComputeChangesNothingThatItReads(t *testing.T) {
 	})
 }
 
-// copyOf is a deep copy of all that o points to.
+// copyOf returns a deep copy of what o points to.
 func copyOf(o Observation) []any {
 	result := []any{o.Memcached.DeepCopy(), o.Deployment.DeepCopy()}
 	for _, pod := range o.Pods {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status turns what was observed of a Memcached into its status. It is
-// pure: the time is an input, and the same observation gives the same status.
+// Package status computes the status of a Memcached from what a reconcile observed. It is pure: the
+// time is an input, and the same observation gives the same status.
 //
-// The conditions follow kstatus. One verdict is found by a chain of checks, the
-// first that has something to say wins; Ready, Reconciling and Stalled all follow
-// from it.
+// The conditions follow kstatus. A chain of checks evaluates the observation and the first result
+// wins; Ready, Reconciling and Stalled have its reason and message.
 package status

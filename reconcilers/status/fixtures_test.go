@@ -19,13 +19,13 @@ import (
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
-// now is when every test happens, with a fraction that the API cannot hold.
+// now is the time of every test, with a fraction that the API cannot store.
 var now = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 
-// given changes an observation of a settled Memcached into the one of a test.
+// given changes the observation of a ready Memcached into the one of a test.
 type given func(*Observation)
 
-// all are several changes in a row.
+// all combines changes.
 func all(changes ...given) given {
 	return func(o *Observation) {
 		for _, change := range changes {
@@ -34,7 +34,7 @@ func all(changes ...given) given {
 	}
 }
 
-// observed is a settled Memcached of three pods, changed by change.
+// observed returns the observation of a ready Memcached of three pods, changed by change.
 func observed(change given) Observation {
 	o := Observation{
 		Memcached: &cachev1alpha1.Memcached{
@@ -83,10 +83,10 @@ func object(kind, name string) *unstructured.Unstructured {
 }
 
 func done(kind, name string) apply.Result {
-	return apply.Result{Object: object(kind, name), Action: apply.Skipped}
+	return apply.Result{Object: object(kind, name), Action: apply.Unchanged}
 }
 
-// result makes what became of the object of kind something else.
+// result replaces the result of the object of kind.
 func result(kind string, action apply.Action, err error) given {
 	return func(o *Observation) {
 		for i, r := range o.Results {
@@ -98,7 +98,7 @@ func result(kind string, action apply.Action, err error) given {
 }
 
 func foreign(kind string) given {
-	return result(kind, apply.Refused, &apply.ForeignError{Kind: kind, Name: "cache", Controller: "Widget x"})
+	return result(kind, apply.Conflict, &apply.OwnershipConflictError{Kind: kind, Name: "cache", Controller: "Widget x"})
 }
 
 func foreignText(kind string) string {
@@ -144,7 +144,7 @@ func noPods(o *Observation) { o.Pods = nil }
 
 func noDeployment(o *Observation) { o.Deployment = nil }
 
-// counted sets how far the Deployment's controller counts.
+// counted sets the Deployment's numbers of replicas.
 func counted(replicas, updated, ready, available int32) given {
 	return func(o *Observation) {
 		s := &o.Deployment.Status
@@ -152,7 +152,7 @@ func counted(replicas, updated, ready, available int32) given {
 	}
 }
 
-// newDeployment is one that its controller has not looked at.
+// newDeployment is a Deployment that its controller has not observed.
 func newDeployment(o *Observation) {
 	o.Deployment.Generation = 1
 	o.Deployment.Status = appsv1.DeploymentStatus{}
@@ -174,11 +174,11 @@ func deploymentSays(kind appsv1.DeploymentConditionType, status corev1.Condition
 	}
 }
 
-// deadlinePassed is what the Deployment's controller says of a roll-out without progress.
+// deadlinePassed is the Deployment's condition of a rollout without progress.
 var deadlinePassed = deploymentSays(appsv1.DeploymentProgressing, corev1.ConditionFalse, "ProgressDeadlineExceeded",
 	`ReplicaSet "cache-7d4" has timed out progressing.`)
 
-// unavailable is what the Deployment's controller says of too few ready pods.
+// unavailable is the Deployment's condition of too few ready pods.
 var unavailable = deploymentSays(appsv1.DeploymentAvailable, corev1.ConditionFalse, "MinimumReplicasUnavailable",
 	"Deployment does not have minimum availability.")
 
@@ -205,7 +205,7 @@ func terminating(pod *corev1.Pod) {
 	pod.DeletionTimestamp = &metav1.Time{Time: now}
 }
 
-// lasted is a last status that holds conditions of an hour ago.
+// lasted adds conditions of an hour ago to the last status.
 func lasted(conditions ...metav1.Condition) given {
 	return func(o *Observation) {
 		for _, c := range conditions {
@@ -217,12 +217,12 @@ func lasted(conditions ...metav1.Condition) given {
 
 func words(n int) string { return strings.Repeat("äöü ", n) }
 
-const pausedText = "spec.paused is true: nothing is applied, changed back or pruned, and a change of the spec waits, until it is false or removed"
+const pausedText = "spec.paused is true: the operator applies, reverts and prunes nothing until it is false or removed"
 
 func isToPause(is bool) given {
 	return func(o *Observation) { o.Memcached.Spec.Paused = &is }
 }
 
-func leftOut(kind, why string) given {
-	return func(o *Observation) { o.LeftOut = append(o.LeftOut, LeftOut{Kind: kind, Why: why}) }
+func skipped(kind, why string) given {
+	return func(o *Observation) { o.SkippedKinds = append(o.SkippedKinds, SkippedKind{Kind: kind, Reason: why}) }
 }

@@ -20,83 +20,83 @@ import (
 	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
-// MainContainer is the tutorial's name of the container that runs memcached.
+// MainContainer is the name of the container that runs memcached, as in the operator-sdk tutorial.
 const MainContainer = "memcached"
 
-// Observation is everything that a status follows from.
+// Observation is the input of a status.
 type Observation struct {
-	// Memcached is the custom resource as it was read; its status is the last one.
+	// Memcached is the custom resource as it was read, with its last status.
 	Memcached *cachev1alpha1.Memcached
-	// RenderErr is set when the templates gave no objects.
+	// RenderErr is the error of rendering.
 	RenderErr error
-	// Results are what became of each rendered object.
+	// Results are the results of applying the rendered objects.
 	Results []apply.Result
-	// LeftOut are the rendered objects that were not applied because their kind is
-	// one that the operator can do without and has to.
-	LeftOut []LeftOut
-	// PruneErr is set when an object that is no longer rendered could not be deleted.
+	// SkippedKinds are the rendered objects that were not applied since their kind is optional
+	// and unavailable.
+	SkippedKinds []SkippedKind
+	// PruneErr is the error of pruning.
 	PruneErr error
-	// Deployment is the live Deployment of the Memcached; nil when there is none, or
-	// none is known.
+	// Deployment is the live Deployment of the Memcached; nil when there is none or it is not
+	// known.
 	Deployment *appsv1.Deployment
-	// Pods are the memcached pods, terminating ones among them.
+	// Pods are the memcached pods, including those that are being deleted.
 	Pods []corev1.Pod
-	// Now is the time for conditions that change.
+	// Now is the transition time of conditions that change.
 	Now time.Time
 }
 
-// LeftOut is an object that was left out.
-type LeftOut struct {
+// SkippedKind is the kind of an object that was not applied.
+type SkippedKind struct {
 	Kind string
-	// Why are words that follow "since".
-	Why string
+	// Reason is why the kind is unavailable, such as "not served by the API server".
+	Reason string
 }
 
-// LeftOutNote says which kinds of objects are left out, and why; it is empty when
-// there are none. The message of the verdict ends with it.
-func (o Observation) LeftOutNote() string {
+// SkippedKindsNote returns which kinds of objects are skipped and why; it is empty when there are
+// none. The message of the Ready condition ends with it.
+func (o Observation) SkippedKindsNote() string {
 	kinds := map[string][]string{}
-	for _, object := range o.LeftOut {
-		if !slices.Contains(kinds[object.Why], object.Kind) {
-			kinds[object.Why] = append(kinds[object.Why], object.Kind)
+	for _, object := range o.SkippedKinds {
+		if !slices.Contains(kinds[object.Reason], object.Kind) {
+			kinds[object.Reason] = append(kinds[object.Reason], object.Kind)
 		}
 	}
 	var notes []string
-	for _, why := range slices.Sorted(maps.Keys(kinds)) {
-		slices.Sort(kinds[why])
-		notes = append(notes, fmt.Sprintf("left out, since %s: %s", why, strings.Join(kinds[why], ", ")))
+	for _, reason := range slices.Sorted(maps.Keys(kinds)) {
+		slices.Sort(kinds[reason])
+		notes = append(notes, fmt.Sprintf("skipped %s: %s", strings.Join(kinds[reason], ", "), reason))
 	}
 	return sanitize.TextOf(strings.Join(notes, "; "), sanitize.MaxBytes/2)
 }
 
-// DriftNote says which objects the server changes when they are applied; it is empty when
-// there are none. The message of the verdict ends with it too.
+// DriftNote returns which objects the API server modifies when they are applied; it is empty when
+// there are none. The message of the Ready condition ends with it.
 func (o Observation) DriftNote() string {
-	var changed []string
+	var modified []string
 	for _, result := range o.Results {
 		if result.Drift != "" {
-			changed = append(changed, fmt.Sprintf("%s %s (%s)", result.Object.GetKind(), result.Object.GetName(), strings.Join(strings.Fields(result.Drift), " ")))
+			modified = append(modified, fmt.Sprintf("%s %s (%s)", result.Object.GetKind(), result.Object.GetName(), strings.Join(strings.Fields(result.Drift), " ")))
 		}
 	}
-	if len(changed) == 0 {
+	if len(modified) == 0 {
 		return ""
 	}
-	return sanitize.TextOf("an admission policy or webhook changes "+strings.Join(changed, ", "), sanitize.MaxBytes/2)
+	return sanitize.TextOf("an admission policy or webhook modifies "+strings.Join(modified, ", "), sanitize.MaxBytes/2)
 }
 
-// IsPaused tells whether mc asks to be left as it is.
+// IsPaused reports whether spec.paused is true.
 func IsPaused(mc *cachev1alpha1.Memcached) bool {
 	return ptr.Deref(mc.Spec.Paused, false)
 }
 
-// Compute returns the status that follows from o. It equals the last one when
-// nothing changed.
+// Compute returns the status for o. It equals the last status if nothing changed.
 func Compute(o Observation) cachev1alpha1.MemcachedStatus {
 	mc := o.Memcached
 	status := cachev1alpha1.MemcachedStatus{
 		Nodes:              nodes(o.Pods),
 		Replicas:           new(int32(0)),
 		ReadyReplicas:      new(int32(0)),
+		PodsReady:          fmt.Sprintf("%d/%d", readyPods(o), size(o)),
 		Selector:           mc.Status.Selector,
 		Endpoint:           fmt.Sprintf("%s.%s.svc:%d", mc.Name, mc.Namespace, ptr.Deref(mc.Spec.ContainerPort, 11211)),
 		Image:              mc.Status.Image,
@@ -112,12 +112,11 @@ func Compute(o Observation) cachev1alpha1.MemcachedStatus {
 			}
 		}
 	}
-	status.Conditions = conditions(o, judge(o))
+	status.Conditions = conditions(o, evaluate(o))
 	return status
 }
 
-// nodes are the names of the pods that run or will, sorted: not of those that are being
-// deleted, nor of those that ended, such as evicted ones.
+// nodes returns the sorted names of the active pods.
 func nodes(pods []corev1.Pod) []string {
 	var names []string
 	for _, pod := range pods {
@@ -129,49 +128,51 @@ func nodes(pods []corev1.Pod) []string {
 	return names
 }
 
+// isActive reports whether pod is neither being deleted nor terminated, as an evicted pod is.
 func isActive(pod corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded
 }
 
-// conditions words the verdict. The times of those that stay as they are stay too.
-func conditions(o Observation, v verdict) []metav1.Condition {
-	isReady := condition(cachev1alpha1.ConditionReady, v.outcome == ready, v.reason, v.message)
-	if v.outcome == paused {
+// conditions returns the conditions for result. Those whose status does not change keep their
+// transition time.
+func conditions(o Observation, result evaluation) []metav1.Condition {
+	isReady := condition(cachev1alpha1.ConditionReady, result.state == ready, result.reason, result.message)
+	if result.state == paused {
 		isReady.Status = metav1.ConditionUnknown
 	}
 	wanted := []metav1.Condition{isReady, available(o)}
-	switch v.outcome {
-	case ready, paused: // Neither of the two is present.
+	switch result.state {
+	case ready, paused: // Neither Reconciling nor Stalled.
 	case reconciling:
-		wanted = append(wanted, condition(cachev1alpha1.ConditionReconciling, true, v.reason, v.message))
+		wanted = append(wanted, condition(cachev1alpha1.ConditionReconciling, true, result.reason, result.message))
 	case stalled:
-		wanted = append(wanted, condition(cachev1alpha1.ConditionStalled, true, v.reason, v.message))
+		wanted = append(wanted, condition(cachev1alpha1.ConditionStalled, true, result.reason, result.message))
 	}
-	var result []metav1.Condition
+	var conditions []metav1.Condition
 	for _, c := range wanted {
 		if last := meta.FindStatusCondition(o.Memcached.Status.Conditions, c.Type); last != nil {
-			result = append(result, *last)
+			conditions = append(conditions, *last)
 		}
 		c.ObservedGeneration = o.Memcached.Generation
 		c.LastTransitionTime = metav1.NewTime(o.Now.Truncate(time.Second))
-		meta.SetStatusCondition(&result, c)
+		meta.SetStatusCondition(&conditions, c)
 	}
-	return result
+	return conditions
 }
 
-func condition(kind string, holds bool, reason, message string) metav1.Condition {
+// condition returns a condition that is True or False.
+func condition(kind string, isTrue bool, reason, message string) metav1.Condition {
 	status := metav1.ConditionFalse
-	if holds {
+	if isTrue {
 		status = metav1.ConditionTrue
 	}
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
 }
 
-// available says whether clients are served: what the Deployment's own condition
-// says, and that no pod serves anybody at size 0.
+// available returns the condition Available: that of the Deployment, and False at size 0.
 func available(o Observation) metav1.Condition {
 	if size(o) == 0 {
-		return condition(cachev1alpha1.ConditionAvailable, false, cachev1alpha1.ReasonScaledToZero, "size is 0: no pod is wanted")
+		return condition(cachev1alpha1.ConditionAvailable, false, cachev1alpha1.ReasonScaledToZero, "size is 0")
 	}
 	if o.Deployment != nil {
 		for _, c := range o.Deployment.Status.Conditions {
@@ -183,8 +184,8 @@ func available(o Observation) metav1.Condition {
 	return condition(cachev1alpha1.ConditionAvailable, false, cachev1alpha1.ReasonTooFewPodsReady, "too few pods are ready to serve")
 }
 
-// size is how many pods the Deployment is asked for, which templates and patches may change,
-// or without one the Memcached; 1 is the CRD's default.
+// size returns the number of desired pods: that of the Deployment, which templates and patches can
+// change, or of the Memcached when there is no Deployment. 1 is the default of the CRD.
 func size(o Observation) int32 {
 	if o.Deployment != nil {
 		return ptr.Deref(o.Deployment.Spec.Replicas, 1)

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// conn is a connection that sends nothing without the lease while a request that needs it is under
-// way. Between the look at the lease in RoundTrip and the moment when the request is sent, there may be
-// a handshake, a wait for another request, or a SIGSTOP.
+// conn is a connection that sends nothing with a stale lease while a request that needs the lease is pending. Between
+// the check in RoundTrip and the time when the request is sent, there may be a TLS handshake or another request, or
+// the process may be stopped.
 type conn struct {
 	net.Conn
 	lease *Lease
-	// guarded is how many requests that need the lease are under way.
+	// guarded is the number of pending requests that need the lease.
 	guarded atomic.Int32
 }
 
-// Write implements net.Conn. The error is a StaleLeaseError when nothing may be sent.
+// Write implements net.Conn. It returns a StaleLeaseError when nothing may be sent.
 func (c *conn) Write(b []byte) (int, error) {
 	if c.guarded.Load() > 0 {
 		if err := c.lease.check(); err != nil {
@@ -32,7 +32,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// dial makes connections to guard. The times are those of client-go.
+// dial opens a connection for guard. The times are those of client-go.
 func (l *Lease) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialed, err := (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext(ctx, network, address)
 	if err != nil {
@@ -41,8 +41,8 @@ func (l *Lease) dial(ctx context.Context, network, address string) (net.Conn, er
 	return &conn{Conn: dialed, lease: l}, nil
 }
 
-// guard returns request, which needs the lease, for a connection of dial. done is to be called when
-// it is answered: only then it is certain that all of it was sent.
+// guard returns request, which needs the lease, for a connection of dial. Call done after the response: only then
+// all of the request is known to be sent.
 func (l *Lease) guard(request *http.Request) (guarded *http.Request, done func()) {
 	var current atomic.Pointer[conn]
 	hold := func(c *conn) {
@@ -57,7 +57,7 @@ func (l *Lease) guard(request *http.Request) (guarded *http.Request, done func()
 	return request.WithContext(httptrace.WithClientTrace(request.Context(), trace)), func() { hold(nil) }
 }
 
-// connOf returns the conn that c is or that TLS is spoken over; nil when there is none.
+// connOf returns the conn that c is, or that is below c's TLS, or nil.
 func connOf(c net.Conn) *conn {
 	if overTLS, ok := c.(*tls.Conn); ok {
 		c = overTLS.NetConn()

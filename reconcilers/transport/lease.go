@@ -11,36 +11,36 @@ import (
 	"time"
 )
 
-// Lease is what is known of the lease of the leader. It learns from the requests that renew
-// it, and is safe for use by many goroutines.
+// Lease tracks the leader election lease through the requests that renew it. It is safe for use by many
+// goroutines.
 type Lease struct {
 	deadline time.Duration
 	ready    <-chan struct{}
 	now      func() time.Time
 
 	mu sync.Mutex
-	// renewed is when the last request was sent that renewed the lease; zero when none was.
+	// renewed is the time at which the last successful renewal was sent; zero when there was none.
 	renewed time.Time
 }
 
-// StaleLeaseError reports that nothing is written since the lease was not renewed in time:
-// another replica may lead.
+// StaleLeaseError reports that a write was rejected since the lease was not renewed in time, so that another
+// replica may be the leader.
 type StaleLeaseError struct {
-	// Age is how long ago the lease was renewed, and 0 when it was never held.
+	// Age is the time since the last renewal, and 0 when the lease was never held.
 	Age, Deadline time.Duration
 }
 
 func (e *StaleLeaseError) Error() string {
 	if e.Age == 0 {
-		return "the lease is not held, so nothing is written"
+		return "write rejected: the leader election lease is not held"
 	}
-	return fmt.Sprintf("the lease was last renewed %s ago, which is more than the renewal deadline of %s: another replica may lead, so nothing is written",
+	return fmt.Sprintf("write rejected: the leader election lease was renewed %s ago, which exceeds the renewal deadline of %s; another replica may be the leader",
 		e.Age.Round(time.Second), e.Deadline)
 }
 
-// NewLease returns the Lease of an operator that writes no other lease. It is not written before
-// ready is closed, so that no replica leads that could not reconcile yet. It has to be renewed within
-// deadline; until it is held, nothing can be written.
+// NewLease returns the Lease of an operator that writes no other lease. It delays the acquisition until ready is
+// closed, so that a replica does not become the leader before it can reconcile. Writes are rejected until the
+// lease is held, and when it is not renewed within deadline.
 func NewLease(deadline time.Duration, ready <-chan struct{}) *Lease {
 	return &Lease{deadline: deadline, ready: ready, now: time.Now}
 }
@@ -50,8 +50,8 @@ func (l *Lease) isFor(request *http.Request) bool {
 	return strings.HasPrefix(request.URL.Path, "/apis/coordination.k8s.io/")
 }
 
-// renew sends request, which writes the lease, once the operator is ready, and notes when it was
-// sent if it succeeds.
+// renew sends request, which writes the lease, once the operator is ready, and records the time if it
+// succeeds.
 func (l *Lease) renew(request *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	select {
 	case <-l.ready:
@@ -68,8 +68,7 @@ func (l *Lease) renew(request *http.Request, send func(*http.Request) (*http.Res
 	return response, err
 }
 
-// isObject reports whether response is an API server's: what stands between may answer with a
-// page of its own.
+// isObject reports whether response is the API server's. A proxy may respond with an HTML page.
 func isObject(response *http.Response) bool {
 	return strings.HasPrefix(response.Header.Get("Content-Type"), "application/")
 }
@@ -87,8 +86,8 @@ func (l *Lease) check() error {
 	return nil
 }
 
-// age returns how long ago then was: the longer one of what the monotonic clock says, which
-// counts while the process is stopped, and the date, which counts while the machine is.
+// age returns the time since then: the maximum of the monotonic clock, which continues while the process is
+// stopped, and the wall clock, which continues while the machine is suspended.
 func age(then, now time.Time) time.Duration {
 	return max(now.Sub(then), now.Round(0).Sub(then.Round(0)))
 }

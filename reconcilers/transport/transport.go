@@ -17,16 +17,15 @@ import (
 )
 
 const (
-	// requestTimeout is how long a request may take; of a watch, which has no end, until it is
-	// answered. The API server's own limit is a minute (--request-timeout).
+	// requestTimeout bounds the duration of a request, and of a watch the time until the response
+	// header. The API server's own limit is a minute (--request-timeout).
 	requestTimeout = 30 * time.Second
-	// retryRead is how soon a read is sent again that did not reach the API server. Informers
-	// wait up to a minute between attempts of their own.
+	// retryRead is the delay before a read that did not reach the API server is sent again. Informers
+	// wait up to a minute between their own attempts.
 	retryRead = time.Second
 )
 
-// Wrap adds the package's transport to cfg. lease may be nil, which means that no lease is
-// needed to write.
+// Wrap adds the transport to cfg. lease may be nil, if writes need no lease.
 func Wrap(cfg *rest.Config, lease *Lease) {
 	if lease != nil {
 		cfg.Dial = lease.dial
@@ -65,16 +64,16 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return t.send(request)
 }
 
-// read sends a request without a body until the API server answers it or the request's context
-// ends. Without it, informers back off for so long that a change takes up to a minute to arrive
-// once the API server is back: the longer, the more often it went away before.
+// read sends a request without a body, and retries until the API server responds or the request's context
+// ends. Without the retries informers back off for so long that a change takes up to a minute to arrive once
+// the API server can be reached again.
 func (t *transport) read(request *http.Request) (*http.Response, error) {
 	for {
 		response, err := t.send(request)
 		if err == nil || !isConnectionError(err) {
 			return response, err
 		}
-		klog.Background().Info("waiting for the API server", "why", err.Error())
+		klog.Background().Info("Waiting for the API server", "error", err.Error())
 		select {
 		case <-request.Context().Done():
 			return nil, err
@@ -83,7 +82,7 @@ func (t *transport) read(request *http.Request) (*http.Response, error) {
 	}
 }
 
-// send sends request with a time-out, which for a watch ends with the answer's header.
+// send sends request with a timeout, which for a watch ends with the response header.
 func (t *transport) send(request *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(request.Context())
 	timer := time.AfterFunc(t.timeout, func() { cancel(context.DeadlineExceeded) })
@@ -115,30 +114,31 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
+// isRead reports whether request is a read that can be retried.
 func isRead(request *http.Request) bool {
 	return request.Method == http.MethodGet && request.Body == nil
 }
 
-// isReview reports whether request asks for a permission, and writes nothing.
+// isReview reports whether request is a review, which is a POST that writes nothing.
 func isReview(request *http.Request) bool {
 	return strings.HasPrefix(request.URL.Path, "/apis/authorization.k8s.io/") ||
 		strings.HasPrefix(request.URL.Path, "/apis/authentication.k8s.io/")
 }
 
-// IsNotSent reports whether err says that a write was not sent: the API server could not be
-// reached, or the lease was not renewed in time. It is then no fault of what was written.
+// IsNotSent reports whether err means that a write was not sent: the API server could not be reached, or the
+// lease was not renewed in time.
 func IsNotSent(err error) bool {
 	_, stale := errors.AsType[*StaleLeaseError](err)
 	return stale || isDialError(err)
 }
 
-// isConnectionError reports whether err says that there was no connection, or that it broke before
-// the answer: a load balancer accepts connections also while no API server is behind it.
+// isConnectionError reports whether err means that no connection could be established, or that it was
+// closed before the response: a load balancer accepts connections also without an API server behind it.
 func isConnectionError(err error) bool {
 	return isDialError(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
 }
 
-// isDialError reports whether err says that no connection could be made.
+// isDialError reports whether err means that no connection could be established.
 func isDialError(err error) bool {
 	operation, ok := errors.AsType[*net.OpError](err)
 	return ok && operation.Op == "dial"

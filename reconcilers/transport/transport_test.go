@@ -5,7 +5,6 @@ package transport
 import (
 	"cmp"
 	"context"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -13,15 +12,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"k8s.io/client-go/rest"
 )
 
 // server is the API server as the transport sees it.
@@ -70,7 +65,7 @@ const (
 	child  = "/apis/apps/v1/namespaces/a/deployments/b"
 )
 
-func TestTransport_WritesOnlyWithAFreshLease(t *testing.T) {
+func TestTransport_RejectsWritesWithStaleLease(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	for name, test := range map[string]struct {
@@ -114,130 +109,7 @@ func TestTransport_WritesOnlyWithAFreshLease(t *testing.T) {
 	}
 }
 
-// The process may be stopped between the look at the lease and the moment when a request is sent.
-func TestTransport_SendsNothingAfterTheLease(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		http2 bool
-		// looks is how often the lease is looked at while it is fresh.
-		looks int
-		want  []string
-	}{
-		"HTTP/1.1, a fresh lease": {false, 100, []string{"GET HTTP/1.1", "PATCH HTTP/1.1 {}", "GET HTTP/1.1"}},
-		"HTTP/1.1, a stale one":   {false, 1, []string{"GET HTTP/1.1", "GET HTTP/1.1"}},
-		"HTTP/2, a fresh lease":   {true, 100, []string{"GET HTTP/2.0", "PATCH HTTP/2.0 {}", "GET HTTP/2.0"}},
-		"HTTP/2, a stale one":     {true, 1, []string{"GET HTTP/2.0", "GET HTTP/2.0"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var mu sync.Mutex
-			var got []string
-			s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
-				body, _ := io.ReadAll(request.Body)
-				mu.Lock()
-				defer mu.Unlock()
-				got = append(got, strings.TrimSpace(request.Method+" "+request.Proto+" "+string(body)))
-			}))
-			s.EnableHTTP2 = test.http2
-			s.StartTLS()
-			lease := NewLease(10*time.Second, closed())
-			start, looks := time.Now(), 0
-			lease.renewed = start
-			lease.now = func() time.Time {
-				mu.Lock()
-				defer mu.Unlock()
-				if looks++; looks > test.looks {
-					return start.Add(time.Minute)
-				}
-				return start
-			}
-			cfg := &rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{
-				CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}),
-			}}
-			Wrap(cfg, lease)
-			client, err := rest.HTTPClientFor(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			send := func(method, body string) error {
-				request, err := http.NewRequestWithContext(t.Context(), method, s.URL+child, strings.NewReader(body))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if body == "" {
-					request.Body = nil
-				}
-				response, err := client.Do(request)
-				if err != nil {
-					return err
-				}
-				_, _ = io.Copy(io.Discard, response.Body) // so that the connection is used again
-				return response.Body.Close()
-			}
-			// The first one opens the connection; the last one works whatever became of it.
-			if err := send(http.MethodGet, ""); err != nil {
-				t.Error(err)
-			}
-			if err := send(http.MethodPatch, "{}"); IsNotSent(err) != (len(test.want) == 2) || !IsNotSent(err) && err != nil {
-				t.Errorf("error %v", err)
-			}
-			if err := send(http.MethodGet, ""); err != nil {
-				t.Error(err)
-			}
-			s.Close() // waits for the handler
-			if !slices.Equal(got, test.want) {
-				t.Errorf("the server got %q, want %q", got, test.want)
-			}
-		})
-	}
-}
-
-// closed returns a closed channel.
-func closed() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}
-
-func TestLease_IsNotWrittenBeforeReadiness(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{status: http.StatusOK}
-		ready := make(chan struct{})
-		lease := NewLease(10*time.Second, ready)
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		transport := &transport{next: s, lease: lease, timeout: time.Minute}
-		request := httptest.NewRequestWithContext(ctx, http.MethodPut, leases+"/x", nil)
-		if _, err := transport.RoundTrip(request); !errors.Is(err, context.DeadlineExceeded) || len(s.sent) > 0 {
-			t.Errorf("before: error %v, sent %v", err, s.sent)
-		}
-		time.AfterFunc(time.Second, func() { close(ready) })
-		response, err := transport.RoundTrip(request.WithContext(t.Context()))
-		if err != nil || len(s.sent) != 1 {
-			t.Fatalf("once it is ready: error %v, sent %v", err, s.sent)
-		}
-		if err := response.Body.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestLease_AgesWhileTheMachineIsSuspended(t *testing.T) {
-	t.Parallel()
-	then := time.Now()
-	// The date has gone on, the monotonic clock has not.
-	now := then.Round(0).Add(time.Minute)
-	if got := age(then, now); got != time.Minute {
-		t.Errorf("age %s, want a minute", got)
-	}
-	// The date was set to an earlier one.
-	if got := age(then, then.Add(5*time.Second)); got != 5*time.Second {
-		t.Errorf("age %s, want 5 s", got)
-	}
-}
-
-func TestTransport_ReadsWaitForTheServer(t *testing.T) {
+func TestTransport_RetriesReadsUntilConnected(t *testing.T) {
 	t.Parallel()
 	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 	reset := &net.OpError{Op: "read", Err: syscall.ECONNRESET}
@@ -266,7 +138,7 @@ func TestTransport_ReadsWaitForTheServer(t *testing.T) {
 	}
 }
 
-func TestTransport_ReadEndsWithItsContext(t *testing.T) {
+func TestTransport_StopsRetryWithContext(t *testing.T) {
 	t.Parallel()
 	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -282,20 +154,8 @@ func TestTransport_ReadEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestLease_IsNotRenewedByAPage(t *testing.T) {
-	t.Parallel()
-	s := &server{status: http.StatusOK, contentType: "text/html; charset=utf-8"}
-	lease := NewLease(10*time.Second, closed())
-	if err := s.do(t, lease, http.MethodPut, leases+"/x"); err != nil {
-		t.Fatal(err)
-	}
-	if _, stale := errors.AsType[*StaleLeaseError](s.do(t, lease, http.MethodPatch, child)); !stale {
-		t.Error("a write was sent with a lease that an HTML page renewed")
-	}
-}
-
 // The server sends headers, or does not, and then nothing more.
-func TestTransport_Timeout(t *testing.T) {
+func TestTransport_TimesOutRequests(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		path   string
@@ -350,7 +210,7 @@ func TestTransport_Timeout(t *testing.T) {
 	}
 }
 
-func TestIsNotSent(t *testing.T) {
+func TestIsNotSent_Errors(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		err  error

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ktypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+const (
+	// PendingWriteTTL bounds the time that a response takes precedence over a cache that does not
+	// show it. It is far longer than the lag of a healthy watch, and short enough that an object which
+	// was created and deleted before the watch saw it is soon read from the API server.
+	PendingWriteTTL = 10 * time.Second
+	// maxPendingWrites bounds the memory; losing an entry costs one needless apply.
+	maxPendingWrites = 8192
+)
+
+// PendingWrites keeps the API server's response to a write until the cache shows it, so that a reconcile
+// in between does not see an old state, and revert or repeat a write. It is safe for use by many
+// goroutines.
+type PendingWrites struct {
+	scheme *runtime.Scheme
+	// mu guards objects and writes.
+	mu      sync.Mutex
+	objects *cache.LRUExpireCache
+	writes  map[writeKey]*write
+}
+
+// writeKey identifies the writes of an object. It has the owner, so that an event of another owner's object
+// with the same name does not wait for the write.
+type writeKey struct {
+	objectKey
+	owner ktypes.UID
+}
+
+// write is a write in progress, or several of one object.
+type write struct {
+	writers int
+	// shown are the states that the cache has shown since the write began.
+	shown []client.Object
+}
+
+type objectKey struct {
+	kind string
+	ktypes.NamespacedName
+}
+
+// NewPendingWrites returns an empty PendingWrites for objects of scheme.
+func NewPendingWrites(scheme *runtime.Scheme) *PendingWrites {
+	return &PendingWrites{scheme: scheme, objects: cache.NewLRUExpireCache(maxPendingWrites), writes: map[writeKey]*write{}}
+}
+
+// Get reads the object of key through reader into object, and returns that or a newer response to a write.
+// The caller must not change the returned object.
+func (r *PendingWrites) Get(ctx context.Context, reader client.Reader, key client.ObjectKey, object client.Object) (client.Object, error) {
+	id := r.key(object, key)
+	err := reader.Get(ctx, key, object)
+	if err != nil && client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	written, ok := r.objects.Get(id)
+	if !ok {
+		return object, err
+	}
+	newest := written.(client.Object)
+	if err == nil && !isOlder(object, newest) {
+		r.objects.Remove(id)
+		return object, nil
+	}
+	return newest, nil
+}
+
+// Write calls send, which writes object and returns the API server's response. Write keeps the response,
+// which must not be changed afterwards. The cache often shows a write before its response arrives;
+// Observe reports such an event as handled. changed reports that the cache showed another state than the
+// response, so that the object has to be reconciled again. The error is that of send.
+func (r *PendingWrites) Write(object client.Object, send func() (client.Object, error)) (changed bool, err error) {
+	key := writeKey{r.key(object, client.ObjectKeyFromObject(object)), controllerOf(object)}
+	w := r.begin(key)
+	var answer client.Object
+	// Deferred, since the object's events would never pass again after a panic in send.
+	defer func() { changed = r.end(w, key, answer) }()
+	answer, err = send()
+	if err != nil {
+		answer = nil
+	}
+	return false, err
+}
+
+// begin adds a writer of key.
+func (r *PendingWrites) begin(key writeKey) *write {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := r.writes[key]
+	if w == nil {
+		w = &write{}
+		r.writes[key] = w
+	}
+	w.writers++
+	return w
+}
+
+// end removes a writer of key and reports whether the object changed during the write. answer is nil when
+// the write failed.
+func (r *PendingWrites) end(w *write, key writeKey, answer client.Object) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if w.writers--; w.writers == 0 {
+		delete(r.writes, key)
+	}
+	if answer == nil {
+		return len(w.shown) > 0
+	}
+	shown, changed := false, false
+	for _, state := range w.shown {
+		newer := isOlder(answer, state)
+		same := isSame(state, answer) || newer && EqualIgnoringVersion(answer, state)
+		shown = shown || same
+		changed = changed || state.GetUID() != answer.GetUID() || newer && !same
+	}
+	if !shown && !changed {
+		r.objects.Add(key.objectKey, answer, PendingWriteTTL)
+	}
+	return changed
+}
+
+// IsPending reports whether a write of object is not yet shown by the cache.
+func (r *PendingWrites) IsPending(object client.Object) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.objects.Get(r.key(object, client.ObjectKeyFromObject(object)))
+	return ok
+}
+
+// Observe records that the cache shows object. It reports whether the event needs no reconcile: object is
+// the response to the last write, or a write is in progress that will compare it.
+func (r *PendingWrites) Observe(object client.Object) bool {
+	id := r.key(object, client.ObjectKeyFromObject(object))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if w := r.writes[writeKey{id, controllerOf(object)}]; w != nil {
+		w.shown = append(w.shown, object)
+		return true
+	}
+	written, ok := r.objects.Get(id)
+	if !ok || !isSame(written.(client.Object), object) {
+		return false
+	}
+	r.objects.Remove(id)
+	return true
+}
+
+// Delete records that the cache shows object as deleted.
+func (r *PendingWrites) Delete(object client.Object) {
+	id := r.key(object, client.ObjectKeyFromObject(object))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if written, ok := r.objects.Get(id); ok && written.(client.Object).GetUID() == object.GetUID() {
+		r.objects.Remove(id)
+	}
+}
+
+// key returns the key of the object of key, of the kind of object.
+func (r *PendingWrites) key(object client.Object, key client.ObjectKey) objectKey {
+	kind := object.GetObjectKind().GroupVersionKind()
+	if kind.Empty() {
+		// Objects from a cache have no kind.
+		kind, _ = apiutil.GVKForObject(object, r.scheme)
+	}
+	return objectKey{kind.GroupKind().String(), key}
+}
+
+// controllerOf returns the UID of the controller of object, or "".
+func controllerOf(object client.Object) ktypes.UID {
+	if controller := metav1.GetControllerOf(object); controller != nil {
+		return controller.UID
+	}
+	return ""
+}
+
+// isSame reports whether a and b are the same version of the same object.
+func isSame(a, b client.Object) bool {
+	return a.GetUID() == b.GetUID() && a.GetResourceVersion() == b.GetResourceVersion()
+}
+
+// EqualIgnoringVersion reports whether two versions of an object are equal in what the cache keeps. It is
+// false for the same version, as in a resync.
+func EqualIgnoringVersion(before, after client.Object) bool {
+	if before.GetResourceVersion() == after.GetResourceVersion() {
+		return false
+	}
+	same := shallowCopy(before)
+	same.SetResourceVersion(after.GetResourceVersion())
+	// Objects from a cache have no kind.
+	same.GetObjectKind().SetGroupVersionKind(after.GetObjectKind().GroupVersionKind())
+	return equality.Semantic.DeepEqual(same, after)
+}
+
+// isOlder reports whether a is an earlier version than b. It is false if they cannot be compared, so that
+// the cache takes precedence.
+func isOlder(a, b client.Object) bool {
+	order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), b.GetResourceVersion())
+	return err == nil && order < 0
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"reflect"
+	"unique"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Reduce returns object with only what the Applier reads: its identity, its controller, and in place
+// of managedFields the digest of the fields that FieldManager applied. It is meant for cache
+// transforms. Reducing a reduced object changes nothing.
+func Reduce(object client.Object) client.Object {
+	entry, applied := ourEntry(object)
+	var digest string
+	switch {
+	case applied && isReduced(entry):
+		digest = entry.FieldsV1.GetRawString()
+	case applied:
+		digest = string(cachedAppliedDigest(object, entry))
+	}
+	name, uid, version := object.GetName(), string(object.GetUID()), object.GetResourceVersion()
+	controller := metav1.GetControllerOfNoCopy(object)
+	var owner, ownerUID string
+	if controller != nil {
+		owner, ownerUID = controller.Name, string(controller.UID)
+	}
+	if owner == name { // As for most objects.
+		Pack(&name, &uid, &version, &ownerUID)
+		owner = name
+	} else {
+		Pack(&name, &uid, &version, &ownerUID, &owner)
+	}
+
+	kept := emptyLike(object)
+	kept.SetNamespace(Intern(object.GetNamespace()))
+	kept.SetName(name)
+	kept.SetUID(types.UID(uid))
+	kept.SetResourceVersion(version)
+	kept.SetGeneration(object.GetGeneration())
+	kept.SetDeletionTimestamp(object.GetDeletionTimestamp())
+	if controller != nil {
+		kept.references[0] = metav1.OwnerReference{
+			APIVersion: Intern(controller.APIVersion),
+			Kind:       Intern(controller.Kind),
+			Name:       owner,
+			UID:        types.UID(ownerUID),
+			Controller: &isController,
+		}
+		kept.SetOwnerReferences(kept.references[:])
+	}
+	if applied {
+		kept.entries[0] = metav1.ManagedFieldsEntry{
+			Manager:   FieldManager,
+			Operation: metav1.ManagedFieldsOperationApply,
+			FieldsV1:  kept.fields,
+		}
+		kept.fields.SetRawString(digest)
+		kept.SetManagedFields(kept.entries[:])
+	}
+	return kept.Object
+}
+
+// isController is shared by all reduced objects.
+var isController = true
+
+// Intern returns the shared copy of text.
+func Intern(text string) string { return unique.Make(text).Value() }
+
+// Pack moves texts into one allocation. Many small long-lived allocations among short-lived ones
+// fragment the heap.
+func Pack(texts ...*string) {
+	length := 0
+	for _, text := range texts {
+		length += len(*text)
+	}
+	packed := make([]byte, 0, length)
+	for _, text := range texts {
+		packed = append(packed, *text...)
+	}
+	all := string(packed)
+	for _, text := range texts {
+		*text, all = all[:len(*text)], all[len(*text):]
+	}
+}
+
+// reduced is an empty object with memory for the metadata that Reduce keeps.
+type reduced struct {
+	client.Object
+	references *[1]metav1.OwnerReference
+	entries    *[1]metav1.ManagedFieldsEntry
+	fields     *metav1.FieldsV1
+}
+
+// allocation is the single allocation of a reduced object; see Pack.
+type allocation[T any] struct {
+	object     T
+	references [1]metav1.OwnerReference
+	entries    [1]metav1.ManagedFieldsEntry
+	fields     metav1.FieldsV1
+}
+
+// emptyLike returns an empty object of object's type and kind.
+func emptyLike(object client.Object) reduced {
+	var empty reduced
+	switch object := object.(type) {
+	case *unstructured.Unstructured:
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(object.GroupVersionKind())
+		return reduced{u, &[1]metav1.OwnerReference{}, &[1]metav1.ManagedFieldsEntry{}, &metav1.FieldsV1{}}
+	// The kinds that every Memcached has.
+	case *appsv1.Deployment:
+		p := &allocation[appsv1.Deployment]{}
+		empty = reduced{&p.object, &p.references, &p.entries, &p.fields}
+	case *corev1.Service:
+		p := &allocation[corev1.Service]{}
+		empty = reduced{&p.object, &p.references, &p.entries, &p.fields}
+	case *policyv1.PodDisruptionBudget:
+		p := &allocation[policyv1.PodDisruptionBudget]{}
+		empty = reduced{&p.object, &p.references, &p.entries, &p.fields}
+	default:
+		created := reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)
+		empty = reduced{created, &[1]metav1.OwnerReference{}, &[1]metav1.ManagedFieldsEntry{}, &metav1.FieldsV1{}}
+	}
+	empty.GetObjectKind().SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
+	return empty
+}

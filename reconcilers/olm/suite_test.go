@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package olm
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	apiv2 "github.com/operator-framework/api/pkg/operators/v2"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/example/memcached-operator/reconcilers"
+	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
+)
+
+// conditionName is the name of the OperatorCondition in each test's namespace.
+const conditionName = "memcached-operator.v0.0.1"
+
+// suite has the CRD of OperatorConditions.
+var suite env
+
+// env is a control plane with the operator's identity.
+type env struct{ testenv.Env }
+
+func TestMain(m *testing.M) {
+	os.Exit(testenv.Main(m, &suite.Env, testenv.Setup{Identity: true, Prepare: suite.prepare}))
+}
+
+func (e *env) prepare(ctx context.Context) error {
+	if err := e.addToScheme(); err != nil {
+		return err
+	}
+	return e.installOLM(ctx)
+}
+
+func (e *env) addToScheme() error {
+	if err := apiv2.AddToScheme(e.Client.Scheme()); err != nil {
+		return err
+	}
+	return apiextensionsv1.AddToScheme(e.Client.Scheme())
+}
+
+// operator is the OperatorConditionReconciler of a namespace, in the test's process.
+type operator struct {
+	*env
+	namespace string
+	// lease is the name of the lease that it needs, if any.
+	lease string
+	// configure changes the OperatorConditionReconciler before it starts.
+	configure func(*OperatorConditionReconciler)
+
+	testenv.Recorder
+	mu   sync.Mutex
+	logs []string
+}
+
+// start starts o and returns the function that stops it.
+func (o *operator) start(t *testing.T) (stop func()) {
+	t.Helper()
+	cfg := rest.CopyConfig(o.Operator)
+	cfg.Wrap(o.Wrap)
+	cacheOptions, err := reconcilers.CacheOptions([]string{o.namespace})
+	testenv.NoError(t, err)
+	options := ctrl.Options{
+		Scheme:     o.Client.Scheme(),
+		Cache:      cacheOptions,
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true)},
+		Logger:     funcr.New(o.log, funcr.Options{}),
+	}
+	if o.lease != "" {
+		options.LeaderElection, options.LeaderElectionID, options.LeaderElectionNamespace = true, o.lease, controlplane.OperatorNamespace
+	}
+	mgr, err := ctrl.NewManager(cfg, options)
+	testenv.NoError(t, err)
+	r, err := New(mgr, client.ObjectKey{Namespace: o.namespace, Name: conditionName})
+	testenv.NoError(t, err)
+	if o.configure != nil {
+		o.configure(r)
+	}
+	testenv.NoError(t, r.SetupWithManager(mgr))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the operator stopped with: %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// startMemcacheds starts a reconciler of the Memcacheds in o's namespace.
+func (o *operator) startMemcacheds(t *testing.T) {
+	t.Helper()
+	_, err := o.StartManager(t.Context(), testenv.ManagerOptions{Namespaces: []string{o.namespace}})
+	testenv.NoError(t, err)
+}
+
+// requests returns the requests of a method for the OperatorCondition.
+func (o *operator) requests(method string) []testenv.Request {
+	return o.Matching(method, "operators.coreos.com")
+}
+
+// log keeps the lines about OLM, and those of errors.
+func (o *operator) log(_, line string) {
+	if strings.Contains(line, "OperatorCondition") || strings.Contains(line, "OLM") || strings.Contains(line, "error") {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.logs = append(o.logs, line)
+	}
+}
+
+func (o *operator) logged() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.logs)
+}
+
+// never waits for a second and fails if condition becomes true.
+func never(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(testenv.PollInterval) {
+		if condition() {
+			t.Fatal(what)
+		}
+	}
+}

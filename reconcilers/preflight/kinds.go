@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
+// Verbs are the verbs that the operator needs on the templates' kinds: get to read an object that
+// another owner may have created, and the rest to watch, apply and prune.
+var Verbs = []string{"get", "list", "watch", "create", "patch", "delete"}
+
+// CheckKinds returns the resource of each of kinds. A kind that the API server does not serve, or
+// that is cluster-scoped, is an error that names the kind's template file, which source returns.
+func CheckKinds(mapper meta.RESTMapper, kinds []schema.GroupVersionKind, source func(schema.GroupVersionKind) string) ([]schema.GroupVersionResource, error) {
+	var resources []schema.GroupVersionResource
+	for _, kind := range kinds {
+		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		if meta.IsNoMatchError(err) {
+			return nil, fmt.Errorf("templates: %s: this API server does not serve kind %s of %s: install its CustomResourceDefinition, or remove the object from the templates", source(kind), kind.Kind, kind.GroupVersion())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("asking the API server for kind %s: %w", kind.Kind, err)
+		}
+		if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+			return nil, fmt.Errorf("templates: %s: kind %s is cluster-scoped, but a Memcached can own only namespaced objects: remove the object from the templates", source(kind), kind.Kind)
+		}
+		resources = append(resources, mapping.Resource)
+	}
+	return resources, nil
+}
+
+// CheckCRD returns an error unless the API server serves Memcacheds.
+func CheckCRD(mapper meta.RESTMapper) error {
+	kind := cachev1alpha1.MemcachedKind
+	_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		return fmt.Errorf("the API server does not serve %s %s: install the CustomResourceDefinition first (make install, or kubectl apply -k config/crd)", kind.GroupVersion(), kind.Kind)
+	}
+	if err != nil {
+		return fmt.Errorf("asking the API server for kind %s: %w", kind.Kind, err)
+	}
+	return nil
+}
+
+// union returns the kinds that are in a or b, sorted.
+func union(a, b []schema.GroupVersionKind) []schema.GroupVersionKind {
+	result := slices.Clone(a)
+	for _, kind := range b {
+		if !slices.Contains(result, kind) {
+			result = append(result, kind)
+		}
+	}
+	slices.SortFunc(result, func(x, y schema.GroupVersionKind) int { return strings.Compare(x.String(), y.String()) })
+	return result
+}

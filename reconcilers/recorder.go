@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcilers
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/lru"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/sanitize"
+)
+
+// The reasons of events that are not reasons of conditions. Each has an action of its own: the
+// events API counts events of one reason and action as a series and keeps the note of the first.
+const (
+	reasonCreated             = "Created"
+	reasonConfigured          = "Configured"
+	reasonPruned              = "Pruned"
+	reasonModifiedByAdmission = "ModifiedByAdmission"
+	reasonKindUnavailable     = "KindUnavailable"
+)
+
+// maxWarned bounds the number of Memcacheds whose warnings are remembered.
+const maxWarned = 4096
+
+// recorder logs what reconciles change, counts it and emits events. A reconcile that changes
+// nothing emits none.
+type recorder struct {
+	events events.EventRecorder
+	// warned holds, by UID, the reasons of the warnings since the Memcached was last ready. A pod
+	// in a crash loop alternates between reasons; each is reported once.
+	warned *lru.Cache
+}
+
+func newRecorder(events events.EventRecorder) recorder {
+	return recorder{events: events, warned: lru.New(maxWarned)}
+}
+
+// record records a reconcile that observed the Memcached and computed the status next.
+func (r recorder) record(ctx context.Context, observed *observation, next cachev1alpha1.MemcachedStatus) {
+	count(observed)
+	r.recordChanges(ctx, observed)
+	r.recordDrift(ctx, observed)
+	mc := observed.Memcached
+	if note := observed.SkippedKindsNote(); note != "" {
+		ready := meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionReady)
+		if ready == nil || !strings.HasSuffix(ready.Message, note) {
+			r.warn(mc, reasonKindUnavailable, "Skip", note)
+		}
+	}
+	r.recordProblem(ctx, mc, next)
+}
+
+// count counts the objects by kind and action.
+func count(observed *observation) {
+	for _, result := range observed.Results {
+		objects.WithLabelValues(result.Object.GetKind(), string(result.Action)).Inc()
+	}
+	for _, object := range observed.pruned {
+		objects.WithLabelValues(object.GetObjectKind().GroupVersionKind().Kind, "pruned").Inc()
+	}
+}
+
+// recordChanges logs what was created, configured and pruned, and emits one event for each of the
+// three that lists the objects.
+func (r recorder) recordChanges(ctx context.Context, observed *observation) {
+	created := namesByAction(observed.Results, apply.Created)
+	configured := namesByAction(observed.Results, apply.Configured)
+	var pruned []string
+	for _, object := range observed.pruned {
+		pruned = append(pruned, object.GetObjectKind().GroupVersionKind().Kind+" "+object.GetName())
+	}
+	var logged []any
+	for _, change := range []struct {
+		reason, action string
+		names          []string
+	}{
+		{reasonCreated, "Create", created},
+		{reasonConfigured, "Configure", configured},
+		{reasonPruned, "Prune", pruned},
+	} {
+		if len(change.names) == 0 {
+			continue
+		}
+		logged = append(logged, strings.ToLower(change.reason), change.names)
+		r.event(observed.Memcached, corev1.EventTypeNormal, change.reason, change.action, change.reason+" "+strings.Join(change.names, ", "))
+	}
+	if len(logged) > 0 {
+		log.FromContext(ctx).Info("Applied", logged...)
+	}
+}
+
+// namesByAction returns kind and name of the objects of results that have action.
+func namesByAction(results []apply.Result, action apply.Action) []string {
+	var names []string
+	for _, result := range results {
+		if result.Action == action {
+			names = append(names, result.Object.GetKind()+" "+result.Object.GetName())
+		}
+	}
+	return names
+}
+
+// recordDrift reports objects that were found to differ from what was applied.
+func (r recorder) recordDrift(ctx context.Context, observed *observation) {
+	var modified []string
+	for _, result := range observed.Results {
+		if result.NewDrift {
+			name := result.Object.GetKind() + " " + result.Object.GetName()
+			modified = append(modified, sanitize.Text(name+" ("+strings.Join(strings.Fields(result.Drift), " ")+")"))
+		}
+	}
+	if len(modified) == 0 {
+		return
+	}
+	log.FromContext(ctx).Info("Applied object was modified by admission; applying it again later", "objects", modified)
+	r.warn(observed.Memcached, reasonModifiedByAdmission, "Apply",
+		"a mutating admission policy or webhook modified fields of applied objects; they are applied again every 1 to 5 minutes: "+strings.Join(modified, ", "))
+}
+
+// recordProblem emits a warning when the Memcached becomes stalled, or not ready for a reason other
+// than a rollout.
+func (r recorder) recordProblem(ctx context.Context, mc *cachev1alpha1.Memcached, next cachev1alpha1.MemcachedStatus) {
+	if meta.IsStatusConditionTrue(next.Conditions, cachev1alpha1.ConditionReady) {
+		r.warned.Remove(mc.UID)
+		return
+	}
+	if stalled := meta.FindStatusCondition(next.Conditions, cachev1alpha1.ConditionStalled); stalled != nil {
+		if isNewlyStalled(mc.Status, next) {
+			log.FromContext(ctx).Info("Stalled", "reason", stalled.Reason, "message", stalled.Message)
+			r.warn(mc, stalled.Reason, "Reconcile", stalled.Message)
+		}
+		return
+	}
+	reconciling := meta.FindStatusCondition(next.Conditions, cachev1alpha1.ConditionReconciling)
+	if reconciling != nil && !isProgress(reconciling.Reason) && r.isNewReason(mc, reconciling.Reason) {
+		r.warn(mc, reconciling.Reason, "Reconcile", reconciling.Message)
+	}
+}
+
+// isProgress reports whether a Reconciling condition with reason is part of a normal rollout.
+func isProgress(reason string) bool {
+	return reason == cachev1alpha1.ReasonRollingOut || reason == cachev1alpha1.ReasonWaitingForDeletion
+}
+
+// isNewReason reports whether mc has not been not ready for reason since it was last ready, and
+// remembers reason. After a restart only the reason in its status is known.
+func (r recorder) isNewReason(mc *cachev1alpha1.Memcached, reason string) bool {
+	var reasons []string
+	if known, ok := r.warned.Get(mc.UID); ok {
+		reasons = known.([]string)
+	} else if ready := meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionReady); ready != nil {
+		reasons = []string{ready.Reason}
+	}
+	isNew := !slices.Contains(reasons, reason)
+	if isNew {
+		reasons = append(slices.Clip(reasons), reason)
+	}
+	r.warned.Add(mc.UID, reasons)
+	return isNew
+}
+
+// isNewlyStalled reports whether next is stalled and last was not, or was with another message.
+func isNewlyStalled(last, next cachev1alpha1.MemcachedStatus) bool {
+	before := meta.FindStatusCondition(last.Conditions, cachev1alpha1.ConditionStalled)
+	after := meta.FindStatusCondition(next.Conditions, cachev1alpha1.ConditionStalled)
+	return after != nil && (before == nil || before.Message != after.Message)
+}
+
+func (r recorder) warn(mc *cachev1alpha1.Memcached, reason, action, note string) {
+	r.event(mc, corev1.EventTypeWarning, reason, action, note)
+}
+
+func (r recorder) event(mc *cachev1alpha1.Memcached, eventType, reason, action, note string) {
+	r.events.Eventf(mc, nil, eventType, reason, action, "%s", sanitize.Text(note))
+}

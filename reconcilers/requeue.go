@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcilers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
+)
+
+const (
+	// conflictRecheckInterval is the minimum delay before an object is applied again that has
+	// another owner, or that the API server rejects or modifies; no watch event reports the end
+	// of that.
+	conflictRecheckInterval = time.Minute
+	// conflictRecheckJitter spreads these reconciles over conflictRecheckInterval to
+	// (1 + conflictRecheckJitter) times conflictRecheckInterval, which is five minutes.
+	conflictRecheckJitter = 4.0
+	// deletionPollInterval is the delay before an object that is being deleted is read again. An
+	// object without our label is not watched.
+	deletionPollInterval = 5 * time.Second
+	// disconnectedRequeueInterval is the delay before a Memcached is reconciled again when no
+	// request could be sent to the API server.
+	disconnectedRequeueInterval = time.Second
+	// immediateRequeueInterval is the delay before an object is reconciled again that changed
+	// while it was written.
+	immediateRequeueInterval = time.Millisecond
+)
+
+// result returns what Reconcile returns. Transient failures are retried with backoff. A terminal
+// error is returned, and logged, only when the Memcached becomes stalled.
+func (r *Reconciler) result(observed *observation, next cachev1alpha1.MemcachedStatus, after time.Duration) (ctrl.Result, error) {
+	transient, terminal := failures(observed)
+	switch {
+	case transient != nil:
+		return ctrl.Result{}, transient
+	case after > 0:
+		return ctrl.Result{RequeueAfter: after}, nil
+	case terminal != nil && isNewlyStalled(observed.Memcached.Status, next):
+		return ctrl.Result{}, reconcile.TerminalError(terminal)
+	}
+	return ctrl.Result{}, nil
+}
+
+// requeueIfStale ends a reconcile that failed with err. A StaleOwnerError is not an error of the
+// reconcile: the watch event of the newer Memcached starts the next one, or else the delay does.
+func requeueIfStale(ctx context.Context, err error, after time.Duration) (ctrl.Result, error) {
+	if stale, ok := errors.AsType[*apply.StaleOwnerError](err); ok {
+		log.FromContext(ctx).V(1).Info("Waiting for the cache", "reason", stale.Reason)
+		return ctrl.Result{RequeueAfter: after}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// failures returns the errors of a reconcile, sorted by whether a retry can succeed.
+func failures(observed *observation) (transient, terminal error) {
+	if observed.RenderErr != nil {
+		terminal = fmt.Errorf("rendering: %w", observed.RenderErr)
+	}
+	for _, result := range observed.Results {
+		_, contended := errors.AsType[*apply.ContentionError](result.Err)
+		switch {
+		case contended: // requeueAfter returns its delay.
+		case apply.IsTerminal(result.Err):
+			terminal = errors.Join(terminal, result.Err)
+		default:
+			transient = errors.Join(transient, result.Err)
+		}
+	}
+	return errors.Join(transient, observed.PruneErr), terminal
+}
+
+// requeueAfter returns the delay before the next reconcile for a change that no watch event
+// reports, or 0 when there is none to expect.
+func (r *Reconciler) requeueAfter(observed *observation) time.Duration {
+	var soonest time.Duration
+	for _, result := range observed.Results {
+		var after time.Duration
+		contention, contended := errors.AsType[*apply.ContentionError](result.Err)
+		switch {
+		case contended:
+			after = contention.Wait
+		case result.ChangedDuringWrite:
+			after = immediateRequeueInterval
+		case result.Action == apply.Waiting:
+			after = deletionPollInterval
+		case result.NotYetCached:
+			// If the cache never shows the object, it was deleted before the watch saw it.
+			after = apply.PendingWriteTTL + time.Second
+		case apply.IsTerminal(result.Err), result.Drift != "":
+			after = wait.Jitter(r.conflictRecheckInterval, conflictRecheckJitter)
+		}
+		if after > 0 && (soonest == 0 || after < soonest) {
+			soonest = after
+		}
+	}
+	return soonest
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcilers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/discovery"
+	"github.com/example/memcached-operator/reconcilers/fairqueue"
+	"github.com/example/memcached-operator/reconcilers/memory"
+	"github.com/example/memcached-operator/reconcilers/preflight"
+	"github.com/example/memcached-operator/reconcilers/render"
+)
+
+// reconcileTimeout bounds one reconcile. A slow API server makes it fail, and it is retried.
+const reconcileTimeout = 2 * time.Minute
+
+// Options configure a Reconciler.
+type Options struct {
+	// Renderer renders the templates.
+	Renderer *render.Renderer
+	// Preflight is what preflight.Check found at the API server.
+	Preflight *preflight.Result
+	// Concurrency is the number of Memcacheds that are reconciled at once.
+	Concurrency int
+	// ConflictRecheckInterval is the minimum delay before an object that has another owner is
+	// checked again; the maximum is five times as long. The zero value means a minute.
+	ConflictRecheckInterval time.Duration
+	// OnWarm, which may be nil, is called once when the caches and the queue are filled. A
+	// replica that became the leader earlier would delay changes.
+	OnWarm func()
+	// DiscoveryInterval is the interval at which the API server is asked whether it serves the
+	// optional kinds. The zero value means five minutes.
+	DiscoveryInterval time.Duration
+}
+
+// New returns a Reconciler that uses the clients of mgr, whose cache must have the options that
+// CacheOptions returns.
+func New(mgr ctrl.Manager, options Options) *Reconciler {
+	pendingWrites := apply.NewPendingWrites(mgr.GetScheme())
+	watches := &watches{mgr: mgr, pendingWrites: pendingWrites}
+	return &Reconciler{
+		client:   mgr.GetClient(),
+		renderer: options.Renderer,
+		applier: apply.New(mgr.GetClient(), mgr.GetAPIReader(), options.Preflight.Types, pendingWrites,
+			apply.Options{Reduce: reduce, Recheck: options.ConflictRecheckInterval}),
+		pendingWrites:           pendingWrites,
+		kinds:                   options.Preflight.Kinds,
+		optional:                discovery.New(options.Renderer, options.Preflight, watches, options.DiscoveryInterval),
+		watches:                 watches,
+		recorder:                newRecorder(mgr.GetEventRecorder(apply.FieldManager)),
+		now:                     time.Now,
+		conflictRecheckInterval: cmp.Or(options.ConflictRecheckInterval, conflictRecheckInterval),
+		concurrency:             options.Concurrency,
+		onWarm:                  options.OnWarm,
+	}
+}
+
+// SetupWithManager adds the controller, its indexes and its watches to mgr.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, podIndex, indexPod); err != nil {
+		return fmt.Errorf("indexing pods: %w", err)
+	}
+	c, err := ctrl.NewControllerManagedBy(mgr).
+		Named("memcached").
+		For(&cachev1alpha1.Memcached{}, builder.WithPredicates(ownWriteFilter(r.pendingWrites))).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(mapPodToMemcached), builder.WithPredicates(podChanged)).
+		WatchesRawSource(source.Channel(r.optional.Changed(), handler.EnqueueRequestsFromMapFunc(r.mapToAllMemcacheds))).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: r.concurrency,
+			ReconciliationTimeout:   reconcileTimeout,
+			// Caches and queue are filled before the replica holds the lease, so that a new
+			// leader reconciles at once.
+			EnableWarmup: new(true),
+			NewQueue:     r.newQueue,
+		}).
+		Build(r)
+	if err != nil {
+		return fmt.Errorf("setting up the controller: %w", err)
+	}
+	if err := mgr.Add(&warmup{c, r.onWarm}); err != nil {
+		return fmt.Errorf("setting up the controller: %w", err)
+	}
+	r.watches.controller = c
+	for _, kind := range r.kinds {
+		if err := r.watches.Watch(ctx, kind); err != nil {
+			return err
+		}
+	}
+	if _, err := r.optional.Refresh(ctx); err != nil {
+		return err
+	}
+	if err := mgr.Add(r.optional); err != nil {
+		return fmt.Errorf("setting up the discovery of optional kinds: %w", err)
+	}
+	counts := newMemcacheds()
+	informer, err := mgr.GetCache().GetInformer(ctx, &cachev1alpha1.Memcached{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watching Memcacheds: %w", err)
+	}
+	if err := counts.watch(informer); err != nil {
+		return fmt.Errorf("counting Memcacheds: %w", err)
+	}
+	// A second manager in one process, as in tests, is not counted.
+	_ = metrics.Registry.Register(counts)
+	return nil
+}
+
+// newQueue returns the controller's work queue, which is fair between namespaces.
+func (r *Reconciler) newQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	return fairqueue.New(name, limiter, r.concurrency)
+}
+
+// warmup calls done when the controller has filled its caches and its queue. It runs in every
+// replica.
+type warmup struct {
+	controller controller.Controller
+	done       func()
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (w *warmup) NeedLeaderElection() bool { return false }
+
+// Start implements manager.Runnable.
+func (w *warmup) Start(ctx context.Context) error {
+	memory.Begin()
+	defer memory.End()
+	// The manager calls Warmup too, without waiting for it; the second call waits for the first.
+	warmer, ok := w.controller.(interface{ Warmup(context.Context) error })
+	if !ok {
+		return fmt.Errorf("%T has no Warmup", w.controller)
+	}
+	if err := warmer.Warmup(ctx); err != nil {
+		return fmt.Errorf("syncing the caches: %w", err)
+	}
+	if w.done != nil {
+		w.done()
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcilers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	cachev1alpha1ac "github.com/example/memcached-operator/apis/v1alpha1/applyconfiguration/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
+)
+
+// statusFieldManager is the field manager of the status of Memcacheds. Like apply.FieldManager, it
+// must never change.
+const statusFieldManager = apply.FieldManager + "-status"
+
+// writeStatus applies next as the status of mc unless mc has it already. The request names the
+// resourceVersion that was read. If the API server has another one, it rejects the request and
+// the error is a StaleOwnerError. changedDuringWrite reports whether mc changed meanwhile.
+func (r *Reconciler) writeStatus(ctx context.Context, mc *cachev1alpha1.Memcached, next cachev1alpha1.MemcachedStatus) (changedDuringWrite bool, err error) {
+	if isSameStatus(mc.Status, next) {
+		return false, nil
+	}
+	object := cachev1alpha1ac.Memcached(mc.Name, mc.Namespace).
+		WithResourceVersion(mc.ResourceVersion).
+		WithStatus(statusConfiguration(next))
+	changedDuringWrite, err = r.pendingWrites.Write(mc, func() (client.Object, error) {
+		err := r.client.Status().Apply(ctx, object, client.FieldOwner(statusFieldManager), client.ForceOwnership)
+		// observe uses only the status and the version of a pending write.
+		written := &cachev1alpha1.Memcached{Status: next}
+		written.Namespace, written.Name, written.UID = mc.Namespace, mc.Name, mc.UID
+		written.ResourceVersion = ptr.Deref(object.ResourceVersion, mc.ResourceVersion)
+		return written, err
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+		return changedDuringWrite, &apply.StaleOwnerError{Reason: "it was deleted"}
+	case apierrors.IsConflict(err):
+		return changedDuringWrite, &apply.StaleOwnerError{Reason: "it was changed or replaced"}
+	case err != nil:
+		return changedDuringWrite, fmt.Errorf("writing the status: %w", err)
+	}
+	return changedDuringWrite, nil
+}
+
+// isSameStatus reports whether status equals next, apart from conditions of types that the operator
+// does not set.
+func isSameStatus(status, next cachev1alpha1.MemcachedStatus) bool {
+	status.Conditions = slices.DeleteFunc(slices.Clone(status.Conditions), func(c metav1.Condition) bool {
+		return !slices.Contains(cachev1alpha1.ConditionTypes, c.Type)
+	})
+	byType := func(a, b metav1.Condition) int { return strings.Compare(a.Type, b.Type) }
+	next.Conditions = slices.SortedFunc(slices.Values(next.Conditions), byType)
+	slices.SortFunc(status.Conditions, byType)
+	return equality.Semantic.DeepEqual(status, next)
+}
+
+// statusConfiguration returns s as an apply configuration.
+func statusConfiguration(s cachev1alpha1.MemcachedStatus) *cachev1alpha1ac.MemcachedStatusApplyConfiguration {
+	configuration := cachev1alpha1ac.MemcachedStatus().
+		WithReplicas(ptr.Deref(s.Replicas, 0)).
+		WithReadyReplicas(ptr.Deref(s.ReadyReplicas, 0)).
+		WithPodsReady(s.PodsReady).
+		WithEndpoint(s.Endpoint).
+		WithObservedGeneration(s.ObservedGeneration).
+		WithNodes(s.Nodes...)
+	if s.Selector != "" {
+		configuration.WithSelector(s.Selector)
+	}
+	if s.Image != "" {
+		configuration.WithImage(s.Image)
+	}
+	for _, c := range s.Conditions {
+		configuration.WithConditions(metav1ac.Condition().
+			WithType(c.Type).
+			WithStatus(c.Status).
+			WithObservedGeneration(c.ObservedGeneration).
+			WithLastTransitionTime(c.LastTransitionTime).
+			WithReason(c.Reason).
+			WithMessage(c.Message))
+	}
+	return configuration
+}
