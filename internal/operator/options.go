@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package operator
 
 import (
 	"cmp"
@@ -24,13 +24,13 @@ import (
 	"github.com/example/memcached-operator/reconcilers/guarded"
 )
 
-// The environment variables that name images, as OLM expects them to be called.
+// The environment variables with the images, named as OLM requires.
 const (
 	memcachedImageVariable = "RELATED_IMAGE_MEMCACHED"
 	exporterImageVariable  = "RELATED_IMAGE_MEMCACHED_EXPORTER"
 	reloaderImageVariable  = "RELATED_IMAGE_MEMCACHED_RELOADER"
 
-	// These two serve OLM, whose users can set variables, not flags.
+	// For OLM, whose users can set environment variables but no flags.
 	privilegedFieldsVariable = "ALLOW_PRIVILEGED_FIELDS"
 	operandImagesVariable    = "OPERAND_IMAGES"
 )
@@ -62,42 +62,22 @@ type options struct {
 	zap                ctrlzap.Options
 }
 
-// parse reads flags from args and the environment through getenv. The error is one
-// line that names the flag; flag.ErrHelp says that usage was asked for and printed.
+// parse parses the flags in args and the environment variables that getenv returns. The error is one line that
+// names the flag. It is flag.ErrHelp after printing the usage.
 func parse(args []string, getenv func(string) string, usage io.Writer) (*options, error) {
 	o := &options{zap: ctrlzap.Options{
 		TimeEncoder: zapcore.RFC3339NanoTimeEncoder,
-		// A stack trace under every failed write would bury the line that matters.
+		// A stack trace for every failed write would hide the message.
 		StacktraceLevel: zapcore.DPanicLevel,
 		ZapOpts:         []zap.Option{zap.WrapCore(newQuietCore)},
 	}}
 	var namespaces string
 	flags := flag.NewFlagSet("memcached-operator", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
+	flags.Usage = printUsage(flags)
 	flags.StringVar(&namespaces, "watch-namespaces", getenv("WATCH_NAMESPACE"),
 		"Namespaces to watch, separated by commas; empty watches all. Defaults to the environment variable WATCH_NAMESPACE.")
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "",
-		"Kubeconfig of the API server. Defaults to KUBECONFIG, else the cluster that the operator runs in, else ~/.kube/config.")
-	flags.StringVar(&o.manifestsDir, "manifests-dir", "",
-		"Directory whose base and components are laid over the embedded templates, file by file.")
-	flags.IntVar(&o.concurrency, "max-concurrent-reconciles", 8, "How many Memcacheds are reconciled at once, 1 to 256.")
-	flags.BoolVar(&o.leaderElect, "leader-elect", false, "Let one of several replicas work at a time. The lease is released on shutdown.")
-	flags.StringVar(&o.leaderElectionNS, "leader-elect-namespace", "", "Namespace of the lease; needed outside a cluster only.")
-	flags.StringVar(&o.leaderElectionName, "leader-elect-resource-name", "memcached-operator.cache.example.com",
-		"Name of the lease. Operators in one namespace that watch different namespaces need one each.")
-	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", "Address of the metrics endpoint; 0 turns it off.")
-	flags.BoolVar(&o.metricsSecure, "metrics-secure", true,
-		"Serve metrics by HTTPS to those whom TokenReview and SubjectAccessReview let through, or whose certificate "+
-			"--metrics-client-ca-file does; false serves plain HTTP to anyone.")
-	flags.StringVar(&o.metricsCertPath, "metrics-cert-path", "",
-		"Directory of the metrics endpoint's certificate, re-read when it changes; empty makes a self-signed one.")
-	flags.StringVar(&o.metricsCertName, "metrics-cert-name", "tls.crt", "File name of the certificate in --metrics-cert-path.")
-	flags.StringVar(&o.metricsCertKey, "metrics-cert-key", "tls.key", "File name of the private key in --metrics-cert-path.")
-	flags.StringVar(&o.metricsClientCA, "metrics-client-ca-file", "",
-		"Serve metrics to clients whose certificate is signed by an authority in this file, instead of asking the API server "+
-			"about them, which needs a ClusterRole. Read anew when it changes.")
-	flags.BoolVar(&o.enableHTTP2, "enable-http2", false, "Serve metrics by HTTP/2 too, which has had denial-of-service flaws.")
-	flags.StringVar(&o.healthProbeAddress, "health-probe-bind-address", ":8081", "Address of /healthz and /readyz; 0 turns them off.")
+	o.bind(flags)
 	errGuarded := o.bindGuarded(flags, getenv)
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.zap.BindFlags(flags)
@@ -131,8 +111,33 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 	return o, cmp.Or(errMemory, o.validate(), o.validateMetrics(), o.validateLeaderElection(inCluster), o.validateManifestsDir())
 }
 
-// bindGuarded binds the flags that decide about guarded fields. The error is about their
-// defaults in the environment.
+// bind binds the flags whose values need no conversion.
+func (o *options) bind(flags *flag.FlagSet) {
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "",
+		"Kubeconfig of the API server. Defaults to KUBECONFIG, else the cluster that the operator runs in, else ~/.kube/config.")
+	flags.StringVar(&o.manifestsDir, "manifests-dir", "",
+		"Directory whose base and components are laid over the embedded templates, file by file.")
+	flags.IntVar(&o.concurrency, "max-concurrent-reconciles", 8, "How many Memcacheds are reconciled at once, 1 to 256.")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false, "Let one of several replicas work at a time. The lease is released on shutdown.")
+	flags.StringVar(&o.leaderElectionNS, "leader-elect-namespace", "", "Namespace of the lease; needed outside a cluster only.")
+	flags.StringVar(&o.leaderElectionName, "leader-elect-resource-name", "memcached-operator.cache.example.com",
+		"Name of the lease. Operators in one namespace that watch different namespaces need one each.")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", "Address of the metrics endpoint; 0 turns it off.")
+	flags.BoolVar(&o.metricsSecure, "metrics-secure", true,
+		"Serve metrics by HTTPS to those whom TokenReview and SubjectAccessReview let through, or whose certificate "+
+			"--metrics-client-ca-file does; false serves plain HTTP to anyone.")
+	flags.StringVar(&o.metricsCertPath, "metrics-cert-path", "",
+		"Directory of the metrics endpoint's certificate, re-read when it changes; empty makes a self-signed one.")
+	flags.StringVar(&o.metricsCertName, "metrics-cert-name", "tls.crt", "File name of the certificate in --metrics-cert-path.")
+	flags.StringVar(&o.metricsCertKey, "metrics-cert-key", "tls.key", "File name of the private key in --metrics-cert-path.")
+	flags.StringVar(&o.metricsClientCA, "metrics-client-ca-file", "",
+		"Serve metrics to clients whose certificate is signed by an authority in this file, instead of asking the API server "+
+			"about them, which needs a ClusterRole. Read anew when it changes.")
+	flags.BoolVar(&o.enableHTTP2, "enable-http2", false, "Serve metrics by HTTP/2 too, which has had denial-of-service flaws.")
+	flags.StringVar(&o.healthProbeAddress, "health-probe-bind-address", ":8081", "Address of /healthz and /readyz; 0 turns them off.")
+}
+
+// bindGuarded binds the flags of privileged fields. The error is that of their defaults in the environment.
 func (o *options) bindGuarded(flags *flag.FlagSet, getenv func(string) string) error {
 	allow := getenv(privilegedFieldsVariable)
 	allowed, err := strconv.ParseBool(cmp.Or(allow, "false"))
@@ -141,7 +146,7 @@ func (o *options) bindGuarded(flags *flag.FlagSet, getenv func(string) string) e
 	}
 	flags.BoolVar(&o.privilegedFields, "allow-privileged-fields", allowed,
 		"Accept the fields of Memcacheds by which their authors can do more than by the plain templates, such as patches and "+
-			"serviceAccountName (docs/privileged-fields.md). Set it only where the ValidatingAdmissionPolicy is installed that asks "+
+			"serviceAccountName (docs/user/privileged-fields.md). Set it only where the ValidatingAdmissionPolicy is installed that asks "+
 			"what an author may do. Defaults to the environment variable "+privilegedFieldsVariable+".")
 	images, errImages := guarded.ParseImages(getenv(operandImagesVariable))
 	if errImages != nil {
@@ -197,8 +202,8 @@ func (o *options) validateMetrics() error {
 	if !o.metricsSecure {
 		return errors.New("--metrics-cert-path has no use with --metrics-secure=false; leave one of them out")
 	}
-	// The metrics server would make a certificate of its own in the place of a
-	// missing one, which no client trusts.
+	// The metrics server would replace a missing certificate by a self-signed one, which no client
+	// trusts.
 	_, err := tls.LoadX509KeyPair(filepath.Join(o.metricsCertPath, o.metricsCertName), filepath.Join(o.metricsCertPath, o.metricsCertKey))
 	if err != nil {
 		return fmt.Errorf("--metrics-cert-path: %w", err)
@@ -208,7 +213,7 @@ func (o *options) validateMetrics() error {
 
 func (o *options) validateLeaderElection(inCluster bool) error {
 	if problems := validation.IsDNS1123Subdomain(o.leaderElectionName); len(problems) > 0 {
-		return fmt.Errorf("--leader-elect-resource-name: %q is not a name: %s", o.leaderElectionName, strings.Join(problems, "; "))
+		return fmt.Errorf("--leader-elect-resource-name: invalid name %q: %s", o.leaderElectionName, strings.Join(problems, "; "))
 	}
 	switch {
 	case o.leaderElectionNS != "":
@@ -235,12 +240,12 @@ func (o *options) validateManifestsDir() error {
 
 func validateNamespace(flag, namespace string) error {
 	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
-		return fmt.Errorf("%s: %q is not a namespace: %s", flag, namespace, strings.Join(problems, "; "))
+		return fmt.Errorf("%s: invalid namespace %q: %s", flag, namespace, strings.Join(problems, "; "))
 	}
 	return nil
 }
 
-// validateAddress passes host:port, where the host may be missing, and 0.
+// validateAddress accepts [host]:port and 0.
 func validateAddress(flag, address string) error {
 	if address == "0" {
 		return nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package operator
 
 import (
 	"fmt"
@@ -9,13 +9,12 @@ import (
 	"strconv"
 )
 
-// memoryLimitVariable holds the container's memory limit in bytes. The install sets it by
-// the downward API, which gives the node's allocatable memory where there is no limit.
+// memoryLimitVariable is the environment variable with the container's memory limit in bytes. The install
+// sets it through the downward API, which gives the node's allocatable memory if there is no limit.
 const memoryLimitVariable = "CONTAINER_MEMORY_LIMIT"
 
-// memoryLimitPercent is how much of the container's limit the Go runtime may use before
-// it collects garbage more often. The rest is for what the runtime does not manage, and
-// for the time that a collection takes.
+// memoryLimitPercent is GOMEMLIMIT in percent of the container's limit. The rest is for memory that the Go
+// runtime does not manage, and for allocations during a garbage collection.
 const memoryLimitPercent = 90
 
 // parseMemoryLimit returns the container's memory limit, or 0 when it is unknown.
@@ -32,21 +31,19 @@ func parseMemoryLimit(getenv func(string) string) (int64, error) {
 	return limit, nil
 }
 
-// setMemoryLimit tells the Go runtime of the container's memory limit, unless GOMEMLIMIT
-// has told it another one.
+// setMemoryLimit sets the Go runtime's memory limit from the container's, unless GOMEMLIMIT is set.
 func setMemoryLimit(container int64) {
 	if container > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(container / 100 * memoryLimitPercent)
 	}
 }
 
-// garbagePercent is how much garbage there may be, in percent of what is in use, outside builds
-// of the templates. Go's own figure is 100; the operator is asked to be small more than to be
-// fast.
+// garbagePercent is GOGC when the operator is idle. Go's default is 100; here a small memory footprint is more
+// important than speed.
 const garbagePercent = 50
 
-// limitGarbage sets how much garbage there may be, unless GOGC says it.
-func limitGarbage() {
+// setGCPercent sets garbagePercent, unless GOGC is set.
+func setGCPercent() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
 	}

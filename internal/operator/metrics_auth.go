@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package operator
 
 import (
 	"context"
@@ -20,28 +20,26 @@ import (
 )
 
 const (
-	// reviewTimeout bounds the time that the API server may take to review one request.
+	// reviewTimeout bounds the duration of the reviews of one request.
 	reviewTimeout = 10 * time.Second
-	// maxReviews is how many requests are reviewed at once. Anybody who reaches the
-	// metrics port causes reviews, which must not keep the API server from the
-	// operator's own requests.
+	// maxReviews bounds the number of concurrent reviews. Every client that can reach the metrics port
+	// causes reviews, which must not delay the operator's own requests.
 	maxReviews = 4
 )
 
-// reviewer asks the API server who may read metrics.
+// reviewer authenticates and authorizes requests for metrics with the API server.
 //
-// controller-runtime has such a filter too. It answers a token that the API server cannot
-// read with 500 and an error in the log, which lets anybody fill the log, and it brings
-// k8s.io/apiserver into the program. This one keeps no answers, so that a right which is
-// taken away counts at once: a scrape costs two requests.
+// controller-runtime's filter responds to a malformed token with 500 and logs an error, so that any client can
+// fill the log, and it depends on k8s.io/apiserver. This one does not cache reviews, so that a revoked
+// permission takes effect at once; a scrape costs two requests.
 type reviewer struct {
 	authentication authenticationclient.TokenReviewInterface
 	authorization  authorizationclient.SubjectAccessReviewInterface
 	slots          chan struct{}
 }
 
-// reviewed is a metrics server's FilterProvider. Its filter passes requests whose bearer
-// token the API server knows, and whose user it allows to get the path.
+// reviewed is a FilterProvider of a metrics server. Its filter passes requests with a bearer token whose user is
+// allowed to get the path.
 func reviewed(config *rest.Config, httpClient *http.Client) (metricsserver.Filter, error) {
 	authentication, err := authenticationclient.NewForConfigAndClient(config, httpClient)
 	if err != nil {
@@ -70,8 +68,7 @@ func reviewed(config *rest.Config, httpClient *http.Client) (metricsserver.Filte
 	}, nil
 }
 
-// review returns the status to answer req with: 200 when it may pass. The error says why
-// there was no review.
+// review returns the status code for req, which is 200 if it may pass. The error is that of a failed review.
 func (r *reviewer) review(req *http.Request) (status int, err error) {
 	token := bearerToken(req)
 	if token == "" {
@@ -111,8 +108,7 @@ func bearerToken(req *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// authenticate returns the user of token, or nil when the API server does not know it,
-// for whatever reason.
+// authenticate returns the user of token, or nil when the API server does not authenticate it.
 func (r *reviewer) authenticate(ctx context.Context, token string) (*authenticationv1.UserInfo, error) {
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
 	review, err := r.authentication.Create(ctx, review, metav1.CreateOptions{})

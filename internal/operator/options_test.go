@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package operator
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"flag"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -34,7 +33,7 @@ func parsed(t *testing.T, env environment, args ...string) *options {
 	return o
 }
 
-func TestDefaults(t *testing.T) {
+func TestParse_Defaults(t *testing.T) {
 	t.Parallel()
 	o := parsed(t, nil)
 	for name, test := range map[string]struct{ got, want any }{
@@ -64,7 +63,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestWatchNamespaces(t *testing.T) {
+func TestParse_WatchNamespaces(t *testing.T) {
 	t.Parallel()
 	for sentence, test := range map[string]struct {
 		env  environment
@@ -91,7 +90,7 @@ func TestWatchNamespaces(t *testing.T) {
 	}
 }
 
-func TestFlagsAndEnvironmentSetOptions(t *testing.T) {
+func TestParse_SetsOptions(t *testing.T) {
 	t.Parallel()
 	templates := t.TempDir()
 	write(t, filepath.Join(templates, "components", "site", "kustomization.yaml"), "")
@@ -120,7 +119,7 @@ func TestFlagsAndEnvironmentSetOptions(t *testing.T) {
 	}
 }
 
-func TestPrivilegedFieldsFollowTheFlagElseTheEnvironment(t *testing.T) {
+func TestParse_PrivilegedFieldsFromFlagOrEnvironment(t *testing.T) {
 	t.Parallel()
 	on := environment{"ALLOW_PRIVILEGED_FIELDS": "true"}
 	if !parsed(t, on).privilegedFields {
@@ -134,7 +133,7 @@ func TestPrivilegedFieldsFollowTheFlagElseTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestParse_TakesOperandImagesFromTheFlagElseTheEnvironment(t *testing.T) {
+func TestParse_OperandImagesFromFlagOrEnvironment(t *testing.T) {
 	t.Parallel()
 	env := environment{"OPERAND_IMAGES": "memcached, registry.example.com/cache/*"}
 	for name, test := range map[string]struct {
@@ -156,14 +155,14 @@ func TestParse_TakesOperandImagesFromTheFlagElseTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestLeaderElectionFindsItsNamespaceInACluster(t *testing.T) {
+func TestParse_LeaderElectionNamespaceInCluster(t *testing.T) {
 	t.Parallel()
 	if o := parsed(t, environment{"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "--leader-elect"); !o.leaderElect {
 		t.Error("leader election is off")
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestParse_RejectsInvalidOptions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "file"), "")
@@ -183,10 +182,10 @@ func TestRefusals(t *testing.T) {
 		"an unknown log level":       {nil, []string{"--zap-log-level=loud"}, []string{"-zap-log-level", `"loud"`}},
 		"no worker":                  {nil, []string{"--max-concurrent-reconciles=0"}, []string{"--max-concurrent-reconciles: 0 is not between 1 and 256"}},
 		"too many workers":           {nil, []string{"--max-concurrent-reconciles=257"}, []string{"--max-concurrent-reconciles: 257 is not between 1 and 256"}},
-		"a namespace with a capital": {nil, []string{"--watch-namespaces=a,Bad"}, []string{`--watch-namespaces: "Bad" is not a namespace`}},
-		"a namespace with a space":   {nil, []string{"--watch-namespaces=a b"}, []string{`--watch-namespaces: "a b" is not a namespace`}},
+		"a namespace with a capital": {nil, []string{"--watch-namespaces=a,Bad"}, []string{`--watch-namespaces: invalid namespace "Bad"`}},
+		"a namespace with a space":   {nil, []string{"--watch-namespaces=a b"}, []string{`--watch-namespaces: invalid namespace "a b"`}},
 		"a bad namespace from the environment": {
-			environment{"WATCH_NAMESPACE": "*"}, nil, []string{`--watch-namespaces: "*" is not a namespace`},
+			environment{"WATCH_NAMESPACE": "*"}, nil, []string{`--watch-namespaces: invalid namespace "*"`},
 		},
 		"an image with a space": {
 			environment{"RELATED_IMAGE_MEMCACHED": "mem cached"}, nil, []string{`RELATED_IMAGE_MEMCACHED: "mem cached" is not an image reference`},
@@ -229,13 +228,13 @@ func TestRefusals(t *testing.T) {
 			nil, []string{"--metrics-client-ca-file=" + filepath.Join(dir, "ca.crt")}, []string{"--metrics-client-ca-file: open ", "ca.crt: no such file or directory"},
 		},
 		"an authority that is none": {
-			nil, []string{"--metrics-client-ca-file=" + filepath.Join(dir, "file")}, []string{"--metrics-client-ca-file: ", "file holds no PEM-encoded certificate"},
+			nil, []string{"--metrics-client-ca-file=" + filepath.Join(dir, "file")}, []string{"--metrics-client-ca-file: ", "file contains no PEM-encoded certificate"},
 		},
-		"a lease of no name": {nil, []string{"--leader-elect-resource-name="}, []string{`--leader-elect-resource-name: "" is not a name`}},
+		"a lease of no name": {nil, []string{"--leader-elect-resource-name="}, []string{`--leader-elect-resource-name: invalid name ""`}},
 		"leader election outside a cluster without a namespace": {
 			nil, []string{"--leader-elect"}, []string{"--leader-elect: outside a cluster --leader-elect-namespace has to say where the lease is"},
 		},
-		"a lease in no namespace":                     {nil, []string{"--leader-elect-namespace=a.b"}, []string{`--leader-elect-namespace: "a.b" is not a namespace`}},
+		"a lease in no namespace":                     {nil, []string{"--leader-elect-namespace=a.b"}, []string{`--leader-elect-namespace: invalid namespace "a.b"`}},
 		"a directory of templates that is missing":    {nil, []string{"--manifests-dir=" + filepath.Join(dir, "missing")}, []string{"--manifests-dir: open ", "missing: no such file or directory"}},
 		"a directory of templates that is a file":     {nil, []string{"--manifests-dir=" + filepath.Join(dir, "file")}, []string{"--manifests-dir: open ", "file: not a directory"}},
 		"a directory of templates that lacks its own": {nil, []string{"--manifests-dir=" + filepath.Join(dir, "elsewhere")}, []string{"--manifests-dir: ", "holds neither base nor components"}},
@@ -258,7 +257,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestHelpDescribesEveryFlag(t *testing.T) {
+func TestParse_HelpDescribesEveryFlag(t *testing.T) {
 	t.Parallel()
 	var usage bytes.Buffer
 	if _, err := parse([]string{"--help"}, environment{}.get, &usage); !errors.Is(err, flag.ErrHelp) {
@@ -279,46 +278,5 @@ func TestHelpDescribesEveryFlag(t *testing.T) {
 		if !described[name] {
 			t.Errorf("--help does not describe --%s, but %q", name, slices.Sorted(maps.Keys(described)))
 		}
-	}
-}
-
-// write makes a file and its directories.
-func write(t *testing.T, name, content string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestMemoryLimit(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		env  environment
-		want int64
-		err  string
-	}{
-		"is unknown without the variable":    {env: nil, want: 0},
-		"is unknown when it is empty":        {env: environment{memoryLimitVariable: ""}, want: 0},
-		"is a number of bytes":               {env: environment{memoryLimitVariable: "268435456"}, want: 256 << 20},
-		"rejects a quantity":                 {env: environment{memoryLimitVariable: "256Mi"}, err: `CONTAINER_MEMORY_LIMIT: "256Mi" is not a positive number of bytes`},
-		"rejects zero":                       {env: environment{memoryLimitVariable: "0"}, err: "not a positive number"},
-		"rejects what no machine could have": {env: environment{memoryLimitVariable: "99999999999999999999"}, err: "not a positive number"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o, err := parse(nil, test.env.get, io.Discard)
-			if test.err != "" {
-				if err == nil || !strings.Contains(err.Error(), test.err) {
-					t.Errorf("the error is %v, want one with %q", err, test.err)
-				}
-				return
-			}
-			if err != nil || o.memoryLimit != test.want {
-				t.Errorf("the limit is %d, %v, want %d", o.memoryLimit, err, test.want)
-			}
-		})
 	}
 }

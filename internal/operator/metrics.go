@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package operator
 
 import (
 	"crypto/ecdsa"
@@ -17,9 +17,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// metricsOptions says how metrics are served, and to whom: to clients with a
-// certificate of the given authority, or else to those whom the API server lets
-// through.
+// metricsOptions returns the options of the metrics server. It serves clients with a certificate of
+// --metrics-client-ca-file, or else clients that the API server authenticates and authorizes.
 func metricsOptions(o *options) (metricsserver.Options, error) {
 	metrics := metricsserver.Options{BindAddress: o.metricsAddress, SecureServing: o.metricsSecure}
 	if !o.metricsSecure {
@@ -28,7 +27,7 @@ func metricsOptions(o *options) (metricsserver.Options, error) {
 	if o.metricsCertPath == "" {
 		certificate, err := selfSigned()
 		if err != nil {
-			return metrics, fmt.Errorf("making a certificate for the metrics endpoint: %w", err)
+			return metrics, fmt.Errorf("creating a certificate for the metrics endpoint: %w", err)
 		}
 		metrics.TLSOpts = append(metrics.TLSOpts, func(c *tls.Config) {
 			c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate, nil }
@@ -49,9 +48,9 @@ func metricsOptions(o *options) (metricsserver.Options, error) {
 	return metrics, nil
 }
 
-// selfSigned is a certificate of the operator's own, for clients that do not look at
-// it. controller-runtime would make one with an RSA key, which takes up to a second on
-// the half a core that the operator's pod may use; this takes a millisecond.
+// selfSigned returns a self-signed certificate, for clients that do not verify it. controller-runtime would
+// generate one with an RSA key, which takes up to a second with the CPU limit of the operator's pod; this
+// takes a millisecond.
 func selfSigned() (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -74,17 +73,16 @@ func selfSigned() (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{certificate}, PrivateKey: key}, nil
 }
 
-// requireClientCertificate lets only clients of the authority in file through. The
-// file is read at each handshake, a few a minute, so that an authority changed under
-// way counts from the next one on. A file that has become unreadable lets nobody in.
+// requireClientCertificate requires client certificates that an authority in file signed. The file is read at
+// each handshake, so that a change takes effect with the next one. All clients are rejected if it cannot be
+// read.
 func requireClientCertificate(server *tls.Config, file string) {
 	server.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		authorities, err := readAuthorities(file)
 		if err != nil {
 			return nil, err
 		}
-		// Copied now, not at the start: the server's certificate is set after this
-		// function was.
+		// Cloned at the handshake, since the server's certificate is set after this function.
 		config := server.Clone()
 		config.GetConfigForClient = nil
 		config.ClientCAs = authorities
@@ -93,7 +91,7 @@ func requireClientCertificate(server *tls.Config, file string) {
 	}
 }
 
-// readAuthorities reads PEM-encoded certificates, of which there must be one.
+// readAuthorities reads PEM-encoded certificates. The file must contain at least one.
 func readAuthorities(file string) (*x509.CertPool, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -101,7 +99,7 @@ func readAuthorities(file string) (*x509.CertPool, error) {
 	}
 	authorities := x509.NewCertPool()
 	if !authorities.AppendCertsFromPEM(content) {
-		return nil, fmt.Errorf("%s holds no PEM-encoded certificate", file)
+		return nil, fmt.Errorf("%s contains no PEM-encoded certificate", file)
 	}
 	return authorities, nil
 }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers"
+	"github.com/example/memcached-operator/reconcilers/olm"
+	"github.com/example/memcached-operator/reconcilers/preflight"
+	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/reconcilers/transport"
+)
+
+const (
+	// leaseDuration and renewDeadline are client-go's defaults: another replica can become the leader
+	// 15 s after the last renewal, and the leader exits after 10 s.
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	// retryPeriod is the interval at which the leader renews the lease, and the minimum interval at
+	// which other replicas check it; the maximum is 2.2 times as long. A released lease is acquired
+	// within 2 s.
+	retryPeriod = 700 * time.Millisecond
+	// shutdownTimeout bounds the time for reconciles to end before the lease is released. The pod is
+	// killed after 10 s (config/manager).
+	shutdownTimeout = 7 * time.Second
+)
+
+// newManager runs the preflight checks and returns a manager with the controllers, ready to start.
+func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer, o *options) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cachev1alpha1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	found, err := preflight.Check(ctx, cfg, scheme, renderer, o.watchNamespaces)
+	if err != nil {
+		return nil, err
+	}
+	cfg = rest.CopyConfig(cfg)
+	warm := make(chan struct{})
+	if o.leaderElect {
+		transport.Wrap(cfg, transport.NewLease(renewDeadline, warm))
+	} else {
+		transport.Wrap(cfg, nil)
+	}
+	cacheOptions, err := reconcilers.CacheOptions(o.watchNamespaces)
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := metricsOptions(o)
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         cacheOptions,
+		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}},
+		Metrics:                       metrics,
+		HealthProbeBindAddress:        o.healthProbeAddress,
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              o.leaderElectionName,
+		LeaderElectionNamespace:       o.leaderElectionNS,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 new(leaseDuration),
+		RenewDeadline:                 new(renewDeadline),
+		RetryPeriod:                   new(retryPeriod),
+		GracefulShutdownTimeout:       new(shutdownTimeout),
+		Controller:                    config.Controller{SkipNameValidation: new(true)}, // the start is retried
+	})
+	if err != nil {
+		return nil, fmt.Errorf("creating the manager: %w", err)
+	}
+	reconciler := reconcilers.New(mgr, reconcilers.Options{
+		Renderer: renderer, Preflight: found, Concurrency: o.concurrency, OnWarm: func() { close(warm) },
+	})
+	if err := errors.Join(reconciler.SetupWithManager(ctx, mgr), setupOperatorCondition(mgr)); err != nil {
+		return nil, err
+	}
+	synced := func(req *http.Request) error {
+		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
+		defer cancel()
+		if !mgr.GetCache().WaitForCacheSync(ctx) {
+			return errors.New("caches not synced")
+		}
+		return nil
+	}
+	alive := func(*http.Request) error { return nil }
+	return mgr, errors.Join(mgr.AddHealthzCheck("ping", alive), mgr.AddReadyzCheck("caches", synced))
+}
+
+// setupOperatorCondition adds the reconciler of the OperatorCondition to mgr if OLM installed the operator.
+func setupOperatorCondition(mgr ctrl.Manager) error {
+	key, err := olm.ConditionKey(os.Getenv, os.ReadFile)
+	if err != nil {
+		mgr.GetLogger().Info("OperatorCondition disabled", "reason", err.Error())
+		return nil
+	}
+	if key.Name == "" {
+		return nil
+	}
+	reconciler, err := olm.New(mgr, key)
+	if err != nil {
+		return err
+	}
+	return reconciler.SetupWithManager(mgr)
+}
