@@ -1,13 +1,13 @@
 # syntax=docker/dockerfile:1
-# The catalog's image: what `make catalog` made, with the program that serves it.
+# The catalog image: the output of `make catalog` and the opm that serves it.
 ARG OPM_VERSION
 FROM --platform=$BUILDPLATFORM quay.io/operator-framework/opm:v$OPM_VERSION AS builder
 COPY catalog/configs /configs
-# The cache is made here, so that no pod has to when it starts.
+# Build the cache here, so that pods start faster.
 RUN ["/bin/opm", "serve", "/configs", "--cache-dir=/tmp/cache", "--cache-only"]
 
 FROM quay.io/operator-framework/opm:v$OPM_VERSION
-# Where OLM looks for the catalog in the image.
+# The directory of the catalog, for OLM.
 LABEL operators.operatorframework.io.index.configs.v1=/configs
 COPY --from=builder /configs /configs
 COPY --from=builder /tmp/cache /tmp/cache

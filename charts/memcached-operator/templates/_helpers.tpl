@@ -1,4 +1,4 @@
-{{/* The common prefix of all names. */}}
+{{/* The prefix of all object names. */}}
 {{- define "memcached-operator.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
 {{- if .Values.fullnameOverride -}}
@@ -11,10 +11,9 @@
 {{- end -}}
 
 {{/*
-The name of an object: fullname and suffix, as in config/. Names of Services have at
-most 63 characters; a longer one is cut, and ends with a hash, so that two long
-releases do not meet.
-Takes (list $ SUFFIX).
+The name of an object: fullname and suffix, as in config/. Names of Services have at most 63 characters; a longer name is
+truncated and ends with a hash, so that names of different releases differ.
+Arguments: (list $ SUFFIX).
 */}}
 {{- define "memcached-operator.name" -}}
 {{- $name := printf "%s-%s" (include "memcached-operator.fullname" (index . 0)) (index . 1) -}}
@@ -42,8 +41,8 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{/*
-The labels of an object: ours first, then commonLabels, then its own.
-Takes (list $ LABELS).
+The labels of an object: those of the chart take precedence over LABELS, and these over commonLabels.
+Arguments: (list $ LABELS).
 */}}
 {{- define "memcached-operator.labels" -}}
 {{- $root := index . 0 -}}
@@ -57,19 +56,13 @@ Takes (list $ LABELS).
 {{- toYaml (merge $own (default dict (index . 1)) $root.Values.commonLabels) -}}
 {{- end -}}
 
-{{/* The operator's image: a digest beats a tag. */}}
-{{- define "memcached-operator.image" -}}
-{{- with .Values.image.registry }}{{ . }}/{{ end }}{{ .Values.image.repository }}
-{{- if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
-{{- end -}}
-
-{{/* The rules of a role of config/rbac. Takes (list $ FILE). */}}
+{{/* The rules of a role in config/rbac. Arguments: (list $ FILE). */}}
 {{- define "memcached-operator.rules" -}}
 {{- $file := printf "files/rbac/%s.yaml" (index . 1) -}}
 {{- toYaml ((index . 0).Files.Get $file | fromYaml).rules -}}
 {{- end -}}
 
-{{/* The one subject of all bindings. */}}
+{{/* The subject of all bindings. */}}
 {{- define "memcached-operator.subjects" -}}
 - kind: ServiceAccount
   name: {{ include "memcached-operator.serviceAccountName" . | quote }}
@@ -77,44 +70,43 @@ Takes (list $ LABELS).
 {{- end -}}
 
 {{/*
-"true" where metrics are served, else empty. Reviewing tokens needs a ClusterRole, so
-an install with Roles only serves them to client certificates, or not at all.
+"true" if metrics are served, else empty. Token reviews need a ClusterRole, so a release with watchNamespaces serves metrics
+to client certificates or not at all.
 */}}
 {{- define "memcached-operator.metrics" -}}
 {{- if and .Values.metrics.enabled (or (not .Values.watchNamespaces) .Values.metrics.clientCA.secretName) }}true{{ end -}}
 {{- end -}}
 
-{{/* "true" where the readers of metrics show tokens, else empty. */}}
+{{/* "true" if metrics are served to bearer tokens, else empty. */}}
 {{- define "memcached-operator.metricsByToken" -}}
 {{- if and (include "memcached-operator.metrics" .) (not .Values.metrics.clientCA.secretName) }}true{{ end -}}
 {{- end -}}
 
 {{/*
-The name of the ConfigMap with the template files. The operator reads them at its start only, so other
-files are another ConfigMap: that replaces its pods, and those of before keep what they started with.
+The name of the ConfigMap with the template files. It contains a hash of the files, because the operator reads them at start
+only: changed files are a new ConfigMap, which replaces the pods.
 */}}
 {{- define "memcached-operator.manifestsName" -}}
 {{- include "memcached-operator.name" (list . (printf "manifests-%s" (toJson .Values.manifests | sha256sum | trunc 8))) -}}
 {{- end -}}
 
-{{/* The key of a template file in the ConfigMap: keys hold no slashes. */}}
+{{/* The key of a template file in the ConfigMap; keys cannot contain slashes. */}}
 {{- define "memcached-operator.manifestKey" -}}
 {{- . | replace "/" "__" -}}
 {{- end -}}
 
 {{/*
-Whether privileged fields are accepted: Guarded, GuardedElsewhere or Refused. The policy is
-cluster-scoped, so an install with Roles only cannot bring it.
+How privileged fields are handled: Guarded, GuardedElsewhere or Refused. A release with watchNamespaces cannot install the
+policy, because it is cluster-scoped.
 */}}
 {{- define "memcached-operator.privilegedFields" -}}
 {{- default (ternary "Refused" "Guarded" (not (empty .Values.watchNamespaces))) .Values.privilegedFields -}}
 {{- end -}}
 
 {{/*
-The images that every author may name, as a list in CEL: operandImages, else the repositories of
-relatedImages, as the operator has it. For an empty image the templates' own count, which
-are those of the policy as it is shipped.
-Takes (list $ SHIPPED).
+The images that every author may use, as a CEL list: operandImages, or else the repositories of relatedImages, like the
+default of the operator. For an empty image, the images of the templates are included, which are those in the policy file.
+Arguments: (list $ DEFAULT).
 */}}
 {{- define "memcached-operator.operandImages" -}}
 {{- $values := (index . 0).Values -}}

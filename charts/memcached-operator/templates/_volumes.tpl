@@ -1,4 +1,4 @@
-{{/* The volumes of the operator's pods, and below where its container mounts them. */}}
+{{/* The volumes of the operator's pods and, below, the volume mounts of its container. */}}
 {{- define "memcached-operator.volumes" -}}
 {{- $volumes := list -}}
 {{- if .Values.manifests -}}
@@ -14,7 +14,7 @@
 {{- end -}}
 {{- if .Values.metrics.clientCA.secretName -}}
 {{- with .Values.metrics.clientCA -}}
-{{- /* Of this Secret the operator needs one key, and not the CA's private one. */ -}}
+{{- /* Mount only the certificate; the Secret may also contain the private key of the CA. */ -}}
 {{- $volumes = append $volumes (dict "name" "metrics-client-ca" "secret" (dict "secretName" .secretName "items" (list (dict "key" .key "path" "ca.crt")))) -}}
 {{- end -}}
 {{- end -}}
