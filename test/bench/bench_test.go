@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bench measures the operator against a real API server, each figure beside
-// its baseline in the same run: absolute times are the machine's, ratios are ours.
+// Package bench measures the operator against a real API server. Each benchmark measures a
+// baseline in the same run: absolute times depend on the machine, ratios do not.
 package bench
 
 import (
@@ -34,8 +34,8 @@ import (
 )
 
 const (
-	// writers is how many writes are under way at once, in the operator (its default
-	// of --max-concurrent-reconciles) and in the bare client alike.
+	// writers is the number of concurrent writes, in the operator (its default of
+	// --max-concurrent-reconciles) and in the bare client.
 	writers = 8
 	count   = 500
 )
@@ -70,7 +70,7 @@ func fatal(b *testing.B, err error) {
 	}
 }
 
-// config is the administrator's configuration, its writes counted.
+// config returns the administrator's configuration, which counts writes.
 func (b *bench) config() *rest.Config {
 	cfg := rest.CopyConfig(b.Config)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -88,8 +88,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// manager makes an operator's manager for one namespace, or for all when it is empty,
-// not yet started, and its reconciler; fresh makes another one.
+// manager returns a manager of the operator for one namespace, or for all if it is empty, that
+// is not started, and its reconciler. fresh returns another reconciler.
 func (b *bench) manager(tb *testing.B, cfg *rest.Config, namespace string) (mgr ctrl.Manager, r *reconcilers.Reconciler, fresh func() *reconcilers.Reconciler) {
 	tb.Helper()
 	var namespaces []string
@@ -109,14 +109,14 @@ func (b *bench) manager(tb *testing.B, cfg *rest.Config, namespace string) (mgr 
 	})
 	fatal(tb, err)
 	fresh = func() *reconcilers.Reconciler {
-		return reconcilers.New(mgr, reconcilers.Options{Renderer: b.renderer, Found: found, Concurrency: writers})
+		return reconcilers.New(mgr, reconcilers.Options{Renderer: b.renderer, Preflight: found, Concurrency: writers})
 	}
 	r = fresh()
-	fatal(tb, r.SetUp(tb.Context(), mgr))
+	fatal(tb, r.SetupWithManager(tb.Context(), mgr))
 	return mgr, r, fresh
 }
 
-// create makes count Memcacheds in a namespace of their own.
+// create creates count Memcacheds in a namespace of their own.
 func (b *bench) create(tb *testing.B, namespace string) []*cachev1alpha1.Memcached {
 	tb.Helper()
 	fatal(tb, b.Client.Create(tb.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
@@ -132,9 +132,9 @@ func (b *bench) create(tb *testing.B, namespace string) []*cachev1alpha1.Memcach
 	return all
 }
 
-// BenchmarkConverge brings 500 Memcacheds of size 0 about, each a Deployment, a
+// BenchmarkConverge creates the objects of 500 Memcacheds of size 0, each a Deployment, a
 // Service, a PodDisruptionBudget, a status and an event: by a bare client that makes the same
-// writes with as many writers, and by the operator from a standing start.
+// writes with as many writers, and by an operator that starts.
 func BenchmarkConverge(tb *testing.B) {
 	tb.Run("bare-client", func(tb *testing.B) {
 		b := start(tb, "--without-controllers")
@@ -176,7 +176,7 @@ func BenchmarkConverge(tb *testing.B) {
 	})
 }
 
-// writeAll applies every object and a status, writers at a time.
+// writeAll applies every object, an event and a status, with as many writers as the operator.
 func (b *bench) writeAll(tb *testing.B, bare client.Client, all []*cachev1alpha1.Memcached, rendered [][]*unstructured.Unstructured) {
 	tb.Helper()
 	work := make(chan int)
@@ -192,7 +192,7 @@ func (b *bench) writeAll(tb *testing.B, bare client.Client, all []*cachev1alpha1
 				event := &eventsv1.Event{
 					ObjectMeta: metav1.ObjectMeta{Namespace: all[i].Namespace, Name: all[i].Name + ".applied"},
 					EventTime:  metav1.NowMicro(), ReportingController: "bare", ReportingInstance: "bare",
-					Type: "Normal", Reason: "Applied", Action: "Apply", Note: "created three objects",
+					Type: "Normal", Reason: "Created", Action: "Create", Note: "created three objects",
 					Regarding: corev1.ObjectReference{APIVersion: cachev1alpha1.SchemeGroupVersion.String(), Kind: "Memcached", Namespace: all[i].Namespace, Name: all[i].Name, UID: all[i].UID},
 				}
 				if err := bare.Create(tb.Context(), event); err != nil {
@@ -202,7 +202,7 @@ func (b *bench) writeAll(tb *testing.B, bare client.Client, all []*cachev1alpha1
 					"apiVersion": cachev1alpha1.SchemeGroupVersion.String(), "kind": "Memcached",
 					"metadata": map[string]any{"name": all[i].Name, "namespace": all[i].Namespace},
 					"status": map[string]any{"replicas": int64(0), "conditions": []any{map[string]any{
-						"type": "Ready", "status": "True", "reason": "Ready", "message": "as asked", "lastTransitionTime": "2026-01-01T00:00:00Z",
+						"type": "Ready", "status": "True", "reason": "Ready", "message": "as desired", "lastTransitionTime": "2026-01-01T00:00:00Z",
 					}}},
 				}}
 				if err := bare.Status().Apply(tb.Context(), client.ApplyConfigurationFromUnstructured(status), client.FieldOwner("bare"), client.ForceOwnership); err != nil {
@@ -243,7 +243,7 @@ func (b *bench) waitReady(tb *testing.B, namespace string) {
 		select {
 		case event, open := <-events.ResultChan():
 			if !open {
-				tb.Fatal("the watch ended")
+				tb.Fatal("the watch was closed")
 			}
 			if mc, ok := event.Object.(*cachev1alpha1.Memcached); ok && ready(mc) {
 				delete(pending, mc.Name)

@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // difference is where chart and config/ are to differ: those fields whose line in the
@@ -35,18 +37,18 @@ var always = []difference{
 	{`chart: Deployment .*\.args=--zap-log-level=info`, "a value, whose default is the operator's own"},
 }
 
-// The roles, and what the operator runs with, are written in config/ as well as in the
-// chart. This test fails when one of them is edited alone.
-func TestIsWhatConfigIs(t *testing.T) {
+// TestChart_MatchesKustomize fails when a role, or the configuration of the operator, is changed in only one of config/
+// and the chart.
+func TestChart_MatchesKustomize(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		values []string
 		config []string
 		differ []difference
 	}{
-		"cluster-wide": {
+		"matches when cluster-wide": {
 			config: []string{"default"},
 		},
-		"cluster-wide, with the options": {
+		"matches when cluster-wide with the options": {
 			values: []string{"networkPolicy.enabled=true", "metrics.serviceMonitor.enabled=true"},
 			config: []string{"default", "network-policy", "prometheus"},
 			differ: []difference{
@@ -54,7 +56,7 @@ func TestIsWhatConfigIs(t *testing.T) {
 				{`chart: ServiceMonitor .* \.spec\.namespaceSelector\.matchNames=.*`, "metrics.serviceMonitor.namespace may be another one"},
 			},
 		},
-		"for one namespace": {
+		"matches for one namespace": {
 			values: []string{"watchNamespaces={default}"},
 			config: []string{"namespaced"},
 			differ: []difference{
@@ -151,16 +153,16 @@ func build(t *testing.T, directories ...string) []*unstructured.Unstructured {
 	var all []*unstructured.Unstructured
 	for _, directory := range directories {
 		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(root, "config", directory))
-		fatal(t, err)
+		testenv.NoError(t, err)
 		content, err := built.AsYaml()
-		fatal(t, err)
+		testenv.NoError(t, err)
 		all = append(all, objects(t, string(content))...)
 	}
 	return all
 }
 
-// Chart.yaml says again what the Makefile, the values and config/ say.
-func TestMetadataIsInStep(t *testing.T) {
+// TestChart_MetadataMatches: Chart.yaml repeats values of the Makefile, values.yaml and config/.
+func TestChart_MetadataMatches(t *testing.T) {
 	t.Parallel()
 	var chart struct {
 		Version     string            `json:"version"`
@@ -179,7 +181,7 @@ func TestMetadataIsInStep(t *testing.T) {
 	}
 	read(t, filepath.Join(chartDir, "values.yaml"), &values)
 	var images []struct{ Image string }
-	fatal(t, yaml.Unmarshal([]byte(chart.Annotations["artifacthub.io/images"]), &images))
+	testenv.NoError(t, yaml.Unmarshal([]byte(chart.Annotations["artifacthub.io/images"]), &images))
 	listed := make([]string, 0, len(images))
 	for _, image := range images {
 		listed = append(listed, image.Image)
@@ -192,14 +194,14 @@ func TestMetadataIsInStep(t *testing.T) {
 	}
 
 	var crds []struct{ Kind, Version, Name string }
-	fatal(t, yaml.Unmarshal([]byte(chart.Annotations["artifacthub.io/crds"]), &crds))
+	testenv.NoError(t, yaml.Unmarshal([]byte(chart.Annotations["artifacthub.io/crds"]), &crds))
 	found := build(t, "crd")
 	if len(crds) != len(found) || crds[0].Name != found[0].GetName() {
 		t.Errorf("artifacthub.io/crds lists %v", crds)
 	}
 
 	var examples []map[string]any
-	fatal(t, yaml.Unmarshal([]byte(chart.Annotations["artifacthub.io/crdsExamples"]), &examples))
+	testenv.NoError(t, yaml.Unmarshal([]byte(chart.Annotations["artifacthub.io/crdsExamples"]), &examples))
 	inChart := map[string]bool{}
 	for _, example := range examples {
 		maps.Copy(inChart, flatten([]*unstructured.Unstructured{{Object: example}}))

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const crdName = "memcacheds.cache.example.com"
@@ -28,7 +28,7 @@ const crdName = "memcacheds.cache.example.com"
 // release is a release in a cluster.
 type release struct {
 	helm
-	cluster         *controlplane.ControlPlane
+	cluster         *testenv.Env
 	name, namespace string
 }
 
@@ -53,7 +53,7 @@ func (r release) do(t *testing.T, command string, flags ...string) {
 func (r release) deployment(t *testing.T) *appsv1.Deployment {
 	t.Helper()
 	deployments := &appsv1.DeploymentList{}
-	fatal(t, r.cluster.Client.List(t.Context(), deployments, client.InNamespace(r.namespace), client.MatchingLabels{"app.kubernetes.io/instance": r.name}))
+	testenv.NoError(t, r.cluster.Client.List(t.Context(), deployments, client.InNamespace(r.namespace), client.MatchingLabels{"app.kubernetes.io/instance": r.name}))
 	if len(deployments.Items) != 1 {
 		t.Fatalf("the release has %d Deployments", len(deployments.Items))
 	}
@@ -72,10 +72,10 @@ func (r release) wantArgs(t *testing.T, want ...string) {
 func (r release) scale(t *testing.T, replicas int32) {
 	t.Helper()
 	clients, err := kubernetes.NewForConfig(r.cluster.Config)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: r.deployment(t).Name, Namespace: r.namespace}, Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
 	_, err = clients.AppsV1().Deployments(r.namespace).UpdateScale(t.Context(), scale.Name, scale, metav1.UpdateOptions{FieldManager: "kubectl"})
-	fatal(t, err)
+	testenv.NoError(t, err)
 }
 
 // leftovers are what the cluster holds of the release, whatever its kind.
@@ -95,7 +95,7 @@ func (r release) leftovers(t *testing.T) []string {
 	} {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind)
-		fatal(t, r.cluster.Client.List(t.Context(), list, client.MatchingLabels{"app.kubernetes.io/instance": r.name, "app.kubernetes.io/managed-by": "Helm"}))
+		testenv.NoError(t, r.cluster.Client.List(t.Context(), list, client.MatchingLabels{"app.kubernetes.io/instance": r.name, "app.kubernetes.io/managed-by": "Helm"}))
 		for _, item := range list.Items {
 			found = append(found, item.GetKind()+" "+item.GetName())
 		}
@@ -107,22 +107,22 @@ func (r release) crd(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	crd := &unstructured.Unstructured{}
 	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-	fatal(t, r.cluster.Client.Get(t.Context(), types.NamespacedName{Name: crdName}, crd))
+	testenv.NoError(t, r.cluster.Client.Get(t.Context(), types.NamespacedName{Name: crdName}, crd))
 	return crd
 }
 
-// A release for all namespaces, from the first install to the last uninstall.
-func TestReleaseForAllNamespaces(t *testing.T) {
+// TestRelease_ForAllNamespaces takes a release from the first install to the last uninstall.
+func TestRelease_ForAllNamespaces(t *testing.T) {
 	forEachHelm(t, func(t *testing.T, h helm) {
-		cluster := startCluster(t)
+		cluster := testenv.New(t, testenv.Setup{})
 		h = h.as(cluster.Kubeconfig)
 		r := release{h, cluster, releaseName, releaseNamespace}
 
-		fatal(t, cluster.Client.Delete(t.Context(), r.crd(t)))
+		testenv.NoError(t, cluster.Client.Delete(t.Context(), r.crd(t)))
 		r.do(t, "install", "--create-namespace")
 		r.wantArgs(t, "--leader-elect", "--zap-log-level=info")
 		mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Name: "kept", Namespace: "default"}, Spec: cachev1alpha1.MemcachedSpec{Size: new(int32(0))}}
-		fatal(t, cluster.Client.Create(t.Context(), mc))
+		testenv.NoError(t, cluster.Client.Create(t.Context(), mc))
 
 		refusesASecondOne(t, r)
 		upgrades(t, r)
@@ -152,15 +152,15 @@ func TestReleaseForAllNamespaces(t *testing.T) {
 		wantSame(t, cluster, mc)
 		r.do(t, "upgrade", "--set", "crds.keep=false")
 		r.do(t, "uninstall", "--wait")
-		eventually(t, "everything should be gone", func(context.Context) (bool, error) { return len(r.leftovers(t)) == 0, nil })
+		testenv.Eventually(t, "everything should be gone", func(context.Context) (bool, error) { return len(r.leftovers(t)) == 0, nil })
 	})
 }
 
 // wantSame fails unless mc is the object that it was.
-func wantSame(t *testing.T, cluster *controlplane.ControlPlane, mc *cachev1alpha1.Memcached) {
+func wantSame(t *testing.T, cluster *testenv.Env, mc *cachev1alpha1.Memcached) {
 	t.Helper()
 	now := &cachev1alpha1.Memcached{}
-	fatal(t, cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), now))
+	testenv.NoError(t, cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), now))
 	if now.UID != mc.UID || now.DeletionTimestamp != nil {
 		t.Error("the Memcached is not the one that it was")
 	}
@@ -229,17 +229,17 @@ func leavesReplicasToOthers(t *testing.T, r release) {
 func laterChart(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	fatal(t, os.CopyFS(dir, os.DirFS(chartDir)))
+	testenv.NoError(t, os.CopyFS(dir, os.DirFS(chartDir)))
 	edit := func(file, old, replacement string) {
 		file = filepath.Join(dir, file)
 		content := text(t, file)
 		if !strings.Contains(content, old) {
 			t.Fatalf("%s holds no %q", file, old)
 		}
-		fatal(t, os.WriteFile(file, []byte(strings.ReplaceAll(content, old, replacement)), 0o644))
+		testenv.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(content, old, replacement)), 0o644))
 	}
 	edit("Chart.yaml", "\nappVersion: ", "\nappVersion: 9")
-	edit("files/crds/cache.example.com_memcacheds.yaml", "description: Desired number of pods", "description: a later text")
+	edit("files/crds/cache.example.com_memcacheds.yaml", "description: Ready and desired pods", "description: a later text")
 	return dir
 }
 
@@ -249,21 +249,21 @@ func wantLaterChart(t *testing.T, r release) {
 		t.Errorf("the image is %s", image)
 	}
 	versions, _, err := unstructured.NestedSlice(r.crd(t).Object, "spec", "versions")
-	fatal(t, err)
+	testenv.NoError(t, err)
 	columns, _, err := unstructured.NestedSlice(versions[0].(map[string]any), "additionalPrinterColumns")
-	fatal(t, err)
+	testenv.NoError(t, err)
 	if description := columns[0].(map[string]any)["description"]; description != "a later text" {
 		t.Errorf("the CRD is not upgraded: %s", description)
 	}
 }
 
-// The CRD of `make install` becomes a release's, as the chart's README says.
-func TestTakesOverTheDefinition(t *testing.T) {
+// TestRelease_AdoptsTheCRD: a release adopts the CRD of `make install`, as the chart's README says.
+func TestRelease_AdoptsTheCRD(t *testing.T) {
 	forEachHelm(t, func(t *testing.T, h helm) {
-		cluster := startCluster(t)
+		cluster := testenv.New(t, testenv.Setup{})
 		r := release{h.as(cluster.Kubeconfig), cluster, releaseName, releaseNamespace}
 		r.refuses(t, []string{crdName, "ownership"}, r.arguments("install", "--create-namespace")...)
-		r.do(t, "install", "--create-namespace", "--take-ownership")
+		r.do(t, "install", "--create-namespace", "--take-ownership", "--set", "crds.takeOwnership=true")
 		later := laterChart(t)
 		if filepath.Base(h.program) == "helm4" {
 			r.refuses(t, []string{crdName, "conflict"}, r.with(later, "upgrade")...)
@@ -276,13 +276,13 @@ func TestTakesOverTheDefinition(t *testing.T) {
 	})
 }
 
-// A release of Helm 3 goes on with Helm 4.
-func TestHelm4GoesOnWithAReleaseOfHelm3(t *testing.T) {
+// TestRelease_Helm4UpgradesHelm3: Helm 4 upgrades a release of Helm 3.
+func TestRelease_Helm4UpgradesHelm3(t *testing.T) {
 	t.Parallel()
-	cluster := startCluster(t)
+	cluster := testenv.New(t, testenv.Setup{})
 	h := helm{program: program("helm3"), home: t.TempDir(), kubeconfig: cluster.Kubeconfig}
 	r := release{h, cluster, releaseName, releaseNamespace}
-	fatal(t, cluster.Client.Delete(t.Context(), r.crd(t)))
+	testenv.NoError(t, cluster.Client.Delete(t.Context(), r.crd(t)))
 	r.do(t, "install", "--create-namespace")
 	r.helm.program = program("helm4")
 	r.run(t, r.with(laterChart(t), "upgrade", "--set", "replicaCount=2")...)

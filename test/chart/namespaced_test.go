@@ -15,12 +15,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
-// newInstaller makes namespaces and somebody who may do everything in them and nothing
+// newInstaller creates namespaces and a user who may do everything in them and nothing
 // elsewhere, and returns a kubeconfig for him.
-func newInstaller(t *testing.T, cluster *controlplane.ControlPlane, namespaces ...string) string {
+func newInstaller(t *testing.T, cluster *testenv.Env, namespaces ...string) string {
 	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespaces[0], Name: "installer"}}
 	objects := []client.Object{account}
@@ -33,17 +33,17 @@ func newInstaller(t *testing.T, cluster *controlplane.ControlPlane, namespaces .
 		})
 	}
 	for _, object := range objects {
-		fatal(t, cluster.Client.Create(t.Context(), object))
+		testenv.NoError(t, cluster.Client.Create(t.Context(), object))
 	}
 	cfg, err := cluster.ServiceAccountConfig(t.Context(), account.Namespace, account.Name)
-	fatal(t, err)
-	return writeKubeconfig(t, cfg)
+	testenv.NoError(t, err)
+	return testenv.Kubeconfig(t, cfg, "")
 }
 
-// Two releases in one namespace, installed by somebody without rights to the cluster.
-func TestReleasesForNamespaces(t *testing.T) {
+// TestRelease_ForNamespaces installs two releases in one namespace, as a user without cluster-scoped rights.
+func TestRelease_ForNamespaces(t *testing.T) {
 	forEachHelm(t, func(t *testing.T, h helm) {
-		cluster := startCluster(t)
+		cluster := testenv.New(t, testenv.Setup{})
 		h = h.as(newInstaller(t, cluster, "team-a", "team-b"))
 		one := release{h, cluster, "one", "team-a"}
 		two := release{h, cluster, "two", "team-a"}
@@ -72,7 +72,7 @@ func TestReleasesForNamespaces(t *testing.T) {
 		wantReady(t, cluster, a)
 		two.startOperator(t)
 		wantReady(t, cluster, b)
-		operatorOfOne.wantQuiet(t)
+		wantQuiet(t, operatorOfOne)
 
 		one.do(t, "upgrade", append(watching("team-a"), "--set", "logLevel=debug")...)
 		one.do(t, "rollback", "1", "--wait")
@@ -88,16 +88,16 @@ func TestReleasesForNamespaces(t *testing.T) {
 	})
 }
 
-func newMemcached(t *testing.T, cluster *controlplane.ControlPlane, namespace string) *cachev1alpha1.Memcached {
+func newMemcached(t *testing.T, cluster *testenv.Env, namespace string) *cachev1alpha1.Memcached {
 	t.Helper()
 	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache"}, Spec: cachev1alpha1.MemcachedSpec{Size: new(int32(1))}}
-	fatal(t, cluster.Client.Create(t.Context(), mc))
+	testenv.NoError(t, cluster.Client.Create(t.Context(), mc))
 	return mc
 }
 
-func wantReady(t *testing.T, cluster *controlplane.ControlPlane, mc *cachev1alpha1.Memcached) {
+func wantReady(t *testing.T, cluster *testenv.Env, mc *cachev1alpha1.Memcached) {
 	t.Helper()
-	eventually(t, "the Memcached should be ready", func(ctx context.Context) (bool, error) {
+	testenv.Eventually(t, "the Memcached should be ready", func(ctx context.Context) (bool, error) {
 		err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(mc), mc)
 		return meta.IsStatusConditionTrue(mc.Status.Conditions, cachev1alpha1.ConditionReady), err
 	})

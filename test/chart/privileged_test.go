@@ -13,17 +13,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
-// The policy of a release guards, under the release's name, for as long as the value
-// says so. What it guards is test/guard's.
-func TestReleaseGuardsPrivilegedFields(t *testing.T) {
+// TestRelease_GuardsPrivilegedFields: the policy of a release, which has the release's name, is enforced while the value
+// enables it. test/admission tests what it guards.
+func TestRelease_GuardsPrivilegedFields(t *testing.T) {
 	forEachHelm(t, func(t *testing.T, h helm) {
-		cluster := startCluster(t)
+		cluster := testenv.New(t, testenv.Setup{})
 		r := release{h.as(cluster.Kubeconfig), cluster, "cache", releaseNamespace}
-		r.do(t, "install", "--create-namespace", "--take-ownership")
+		r.do(t, "install", "--create-namespace", "--take-ownership", "--set", "crds.takeOwnership=true")
 		r.wantArgs(t, "--allow-privileged-fields")
-		fatal(t, cluster.Client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		testenv.NoError(t, cluster.Client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: "author"},
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cache-memcached-operator-memcached-editor-role"},
 			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "author"}},
@@ -31,18 +32,18 @@ func TestReleaseGuardsPrivilegedFields(t *testing.T) {
 		cfg := rest.CopyConfig(cluster.Config)
 		cfg.Impersonate.UserName = "author"
 		author, err := client.New(cfg, client.Options{Scheme: cluster.Client.Scheme()})
-		fatal(t, err)
+		testenv.NoError(t, err)
 		try := func(ctx context.Context) error {
 			mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache"}, Spec: cachev1alpha1.MemcachedSpec{ServiceAccountName: new(cachev1alpha1.ObjectName("admin"))}}
 			return author.Create(ctx, mc, client.DryRunAll)
 		}
-		eventually(t, "the policy should refuse the author", func(ctx context.Context) (bool, error) {
+		testenv.Eventually(t, "the policy should refuse the author", func(ctx context.Context) (bool, error) {
 			err := try(ctx)
 			return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'cache-memcached-operator-privileged-fields'"), nil
 		})
 
 		r.do(t, "upgrade", "--set", "privilegedFields=Refused")
-		eventually(t, "without it, admission should let the author pass", func(ctx context.Context) (bool, error) { return try(ctx) == nil, nil })
+		testenv.Eventually(t, "without it, admission should let the author pass", func(ctx context.Context) (bool, error) { return try(ctx) == nil, nil })
 		for _, argument := range r.deployment(t).Spec.Template.Spec.Containers[0].Args {
 			if argument == "--allow-privileged-fields" {
 				t.Error("the flag stays without the policy")

@@ -12,25 +12,27 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
-func TestLintsStrict(t *testing.T) {
+func TestChart_PassesStrictLint(t *testing.T) {
 	forEachHelm(t, func(t *testing.T, h helm) {
-		h.run(t, "lint", "--strict", "--kube-version=1.30.0", chartDir)
+		h.run(t, "lint", "--strict", "--kube-version=1.31.0", chartDir)
 	})
 }
 
-func TestUnitTestsPass(t *testing.T) {
+func TestChart_UnitTests(t *testing.T) {
 	t.Parallel()
 	if output, err := exec.CommandContext(t.Context(), program("helm-unittest"), chartDir).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, output)
 	}
 }
 
-func TestEveryValueHasAUnitTest(t *testing.T) {
+func TestValues_HaveUnitTests(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(chartDir, "tests", "*_test.yaml"))
-	fatal(t, err)
+	testenv.NoError(t, err)
 	tested := map[string]bool{}
 	for _, file := range files {
 		var suite struct {
@@ -70,7 +72,7 @@ func leaves(path string, value any) map[string]bool {
 	return all
 }
 
-func TestRefusesValuesByName(t *testing.T) {
+func TestValues_RejectsInvalid(t *testing.T) {
 	forEachHelm(t, func(t *testing.T, h helm) {
 		for values, key := range map[string]string{
 			`unknown: 1`:                                            "unknown",
@@ -78,7 +80,7 @@ func TestRefusesValuesByName(t *testing.T) {
 			`image: {digest: "sha256:123"}`:                         "image/digest",
 			`image: {tag: "a b"}`:                                   "image/tag",
 			`image: {pullPolicy: Sometimes}`:                        "image/pullPolicy",
-			`image: {registry: https://registry.example.com/}`:      "image/registry",
+			`image: {registry: https://registry.example.com/}`:      "image.registry",
 			`imagePullSecrets: [{}, {name: ""}]`:                    "imagePullSecrets/1/name",
 			`relatedImages: {memcached: "a b"}`:                     "relatedImages/memcached",
 			`relatedImages: {redis: x}`:                             "relatedImages",
@@ -109,24 +111,24 @@ func TestRefusesValuesByName(t *testing.T) {
 			`networkPolicy: {metricsFrom: {}}`:                      "networkPolicy/metricsFrom",
 		} {
 			file := filepath.Join(write(t, map[string]string{"values.yaml": values}), "values.yaml")
-			h.refuses(t, []string{key}, "template", chartDir, "--kube-version=1.30.0", "--values", file)
+			h.refuses(t, []string{key}, "template", chartDir, "--kube-version=1.31.0", "--values", file)
 		}
 	})
 }
 
-func TestAcceptsGlobalValues(t *testing.T) {
+func TestValues_AcceptsGlobal(t *testing.T) {
 	forEachHelm(t, func(t *testing.T, h helm) {
 		h.render(t, "--set", "global.anything=goes")
 	})
 }
 
-func TestRefusesAnOldKubernetes(t *testing.T) {
+func TestChart_RejectsOldKubernetes(t *testing.T) {
 	forEachHelm(t, func(t *testing.T, h helm) {
-		h.refuses(t, []string{">= 1.30.0-0"}, "template", chartDir, "--kube-version=1.29.9")
+		h.refuses(t, []string{">= 1.31.0-0"}, "template", chartDir, "--kube-version=1.30.14")
 	})
 }
 
-func TestRolesOnlyWithNamespaces(t *testing.T) {
+func TestChart_RendersRolesOnlyForNamespaces(t *testing.T) {
 	forEachHelm(t, func(t *testing.T, h helm) {
 		counts := kinds(h.render(t, "--set", "watchNamespaces={red,blue}", "--set", "crds.enabled=false"))
 		want := map[string]int{"ServiceAccount": 1, "Deployment": 1, "Role": 5, "RoleBinding": 5}
@@ -139,12 +141,12 @@ func TestRolesOnlyWithNamespaces(t *testing.T) {
 // read reads a YAML file into value.
 func read(t *testing.T, file string, value any) {
 	t.Helper()
-	fatal(t, yaml.Unmarshal([]byte(text(t, file)), value))
+	testenv.NoError(t, yaml.Unmarshal([]byte(text(t, file)), value))
 }
 
 func text(t *testing.T, file string) string {
 	t.Helper()
 	content, err := os.ReadFile(file)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	return string(content)
 }

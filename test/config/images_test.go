@@ -19,9 +19,9 @@ import (
 // reference finds references to images of memcached and of its exporter by tag.
 var reference = regexp.MustCompile(`\b(prom/memcached-exporter:v[0-9][-.\w]*\w|memcached:1[-.\w]*\w)`)
 
-// The default images are set in manifests/base/values.yaml. Other files have to repeat
-// them; this test fails when one of them differs.
-func TestDefaultImages_AreThoseOfTheTemplates(t *testing.T) {
+// TestDefaultImages_MatchTheTemplates: manifests/base/values.yaml sets the default images. Other files repeat them; the
+// test fails when one of them differs.
+func TestDefaultImages_MatchTheTemplates(t *testing.T) {
 	t.Parallel()
 	read := func(file string) string {
 		content, err := os.ReadFile(filepath.Join(controlplane.Root(), filepath.FromSlash(file)))
@@ -51,7 +51,7 @@ func TestDefaultImages_AreThoseOfTheTemplates(t *testing.T) {
 		"hack/e2e-olm.sh":               {memcached, exporter},
 		"hack/node/config/smoke.yaml":   {memcached, exporter},
 		"test/e2e/cluster/memcached.go": {memcached, older},
-		"README.md":                     {memcached},
+		"docs/user/spec.md":             {memcached},
 	} {
 		var found []string
 		for _, image := range reference.FindAllString(read(file), -1) {

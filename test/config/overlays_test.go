@@ -96,7 +96,7 @@ func rules(lists ...[]rbacv1.PolicyRule) []string {
 	return flat
 }
 
-func TestNamespacedInstallHasRolesOnly(t *testing.T) {
+func TestNamespaced_HasRolesOnly(t *testing.T) {
 	t.Parallel()
 	whole, namespaced := build(t, "default"), build(t, "namespaced")
 	for _, role := range all[*rbacv1.ClusterRole](namespaced) {
@@ -138,7 +138,7 @@ func selected(selector, pod map[string]string) bool {
 	return len(selector) > 0
 }
 
-func TestWhatIsAppliedBesideFitsTheManager(t *testing.T) {
+func TestOverlays_SelectTheManager(t *testing.T) {
 	t.Parallel()
 	whole := build(t, "default")
 	manager, service := all[*appsv1.Deployment](whole)[0], all[*corev1.Service](whole)[0]
@@ -193,9 +193,9 @@ func TestLeaderElectionRole_NamesTheLease(t *testing.T) {
 	}
 }
 
-// Privileged fields are on only where the policy is that guards them; both are for
-// installs that are the cluster's.
-func TestPrivilegedFieldsComeWithTheirPolicy(t *testing.T) {
+// TestPrivilegedFields_ComeWithThePolicy: privileged fields are enabled only together with the policy, and both only in
+// cluster-wide installs.
+func TestPrivilegedFields_ComeWithThePolicy(t *testing.T) {
 	t.Parallel()
 	for directory, want := range map[string]struct{ policy, flag bool }{
 		"default":    {policy: true, flag: true},

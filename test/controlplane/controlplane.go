@@ -16,12 +16,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -53,6 +56,46 @@ type ControlPlane struct {
 
 	command *exec.Cmd
 	stdin   io.Closer
+}
+
+// SkipUnlessServed skips the test when the API server does not serve kind, written as Kind.version.group.
+// It does so on the control plane of another version of Kubernetes only (docs/user/compatibility.md):
+// that of `make kube` must serve the kinds of all tests.
+func (c *ControlPlane) SkipUnlessServed(t testing.TB, kind string) {
+	t.Helper()
+	wanted, _ := schema.ParseKindArg(kind)
+	_, err := c.Client.RESTMapper().RESTMapping(wanted.GroupKind(), wanted.Version)
+	if meta.IsNoMatchError(err) {
+		skip(t, "it does not serve "+kind)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// SkipBefore skips the test on an API server before minor of Kubernetes 1, as SkipUnlessServed does.
+func (c *ControlPlane) SkipBefore(t testing.TB, minor int, reason string) {
+	t.Helper()
+	clients, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := clients.Discovery().ServerVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is, err := strconv.Atoi(served.Minor); err != nil || is < minor {
+		skip(t, fmt.Sprintf("Kubernetes 1.%s: %s", served.Minor, reason))
+	}
+}
+
+// skip skips the test on a control plane that the user chose, and fails it on ours.
+func skip(t testing.TB, reason string) {
+	t.Helper()
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		t.Fatalf("the control plane of `make kube` is not that of the tests: %s", reason)
+	}
+	t.Skip(reason)
 }
 
 // Root is the root of the repository.

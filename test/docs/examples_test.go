@@ -14,8 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/manifests"
-	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 var (
@@ -23,14 +22,12 @@ var (
 	separator = regexp.MustCompile(`(?m)^---$`)
 )
 
-// Every example is taken by a real API server as it stands, without a field that it does
-// not know, and so is everything that the operator makes of a Memcached.
-func TestExamplesAreTaken(t *testing.T) {
+// TestExamples_AreAccepted: the API server accepts every example, strictly validated, and all objects that are rendered
+// for its Memcacheds.
+func TestExamples_AreAccepted(t *testing.T) {
 	t.Parallel()
-	tree, err := render.LoadTree(manifests.FS)
-	fatal(t, err)
-	renderer, err := render.New(tree, render.Defaults{AllowPrivilegedFields: true})
-	fatal(t, err)
+	renderer, err := testenv.Renderer(nil)
+	testenv.NoError(t, err)
 	memcacheds := 0
 	for _, file := range append(pages(t), files(t, "config/samples", ".yaml")...) {
 		for _, object := range examples(t, file) {
@@ -40,7 +37,7 @@ func TestExamplesAreTaken(t *testing.T) {
 			}
 			memcacheds++
 			mc := &cachev1alpha1.Memcached{}
-			fatal(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(taken.Object, mc, true))
+			testenv.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(taken.Object, mc, true))
 			rendered, err := renderer.Render(mc)
 			if err != nil {
 				t.Errorf("%s: %s: %v", file, mc.Name, err)
@@ -93,7 +90,7 @@ func take(t *testing.T, file string, object *unstructured.Unstructured) *unstruc
 	if kind.Kind != "Namespace" {
 		object.SetNamespace("default")
 	}
-	if err := plane.Client.Create(t.Context(), object, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
+	if err := suite.Client.Create(t.Context(), object, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
 		t.Errorf("%s: %v", file, err)
 		return nil
 	}

@@ -12,27 +12,26 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-// Every field of the spec stands in the table of all features, and on a page that says
-// how to use it.
-func TestEveryFieldIsDocumented(t *testing.T) {
+// TestFields_AreDocumented: the table of features and a page on how to use it have every field of the spec.
+func TestFields_AreDocumented(t *testing.T) {
 	t.Parallel()
 	var how strings.Builder
 	for _, page := range files(t, "docs", ".md") {
-		if path.Dir(page) == "docs" && page != "docs/features.md" && page != "docs/privileged-fields.md" {
+		if path.Dir(page) == "docs/user" && page != "docs/user/spec.md" && page != "docs/user/privileged-fields.md" {
 			how.WriteString(read(t, page))
 		}
 	}
-	features := read(t, "docs/features.md")
+	features := read(t, "docs/user/spec.md")
 	fields := fieldsOf(reflect.TypeFor[cachev1alpha1.MemcachedSpec](), "")
 	if len(fields) < 40 {
 		t.Fatalf("the spec has the fields %q only", fields)
 	}
 	for _, field := range fields {
 		if !strings.Contains(features, "`"+field+"`") {
-			t.Errorf("docs/features.md does not have `%s`", field)
+			t.Errorf("docs/user/spec.md does not have `%s`", field)
 		}
 		if !strings.Contains(how.String(), "`"+field+"`") {
-			t.Errorf("no page under docs/ says how to use `%s`", field)
+			t.Errorf("no page under docs/user says how to use `%s`", field)
 		}
 	}
 }

@@ -23,27 +23,71 @@ var (
 	notInSlugs = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
-func TestLinksLeadSomewhere(t *testing.T) {
+func TestLinks_Resolve(t *testing.T) {
 	t.Parallel()
 	for _, page := range pages(t) {
 		text := codeSpan.ReplaceAllString(codeBlock.ReplaceAllString(read(t, page), ""), "")
 		for _, found := range link.FindAllStringSubmatch(text, -1) {
-			if strings.Contains(found[1], "://") {
+			if strings.Contains(found[1], "://") || strings.HasPrefix(found[1], "mailto:") {
 				continue
 			}
-			file, anchor, _ := strings.Cut(found[1], "#")
-			target := page
-			if file != "" {
-				target = path.Join(path.Dir(page), file)
+			target := found[1]
+			if strings.HasPrefix(target, "#") {
+				target = path.Base(page) + target
 			}
-			if _, err := os.Stat(filepath.Join(controlplane.Root(), target)); err != nil {
-				t.Errorf("%s: %s: there is no such file", page, found[1])
-				continue
-			}
-			if anchor != "" && strings.HasSuffix(target, ".md") && !slices.Contains(anchors(t, target), anchor) {
-				t.Errorf("%s: %s: there is no such heading", page, found[1])
+			mustExist(t, page, path.Join(path.Dir(page), target))
+		}
+	}
+}
+
+// mustExist checks that the repository has the file, and the page the heading, of target, which
+// file refers to.
+func mustExist(t *testing.T, file, target string) {
+	t.Helper()
+	name, anchor, _ := strings.Cut(target, "#")
+	if _, err := os.Stat(filepath.Join(controlplane.Root(), name)); err != nil {
+		t.Errorf("%s: %s: there is no such file", file, target)
+	} else if anchor != "" && strings.HasSuffix(name, ".md") && !slices.Contains(anchors(t, name), anchor) {
+		t.Errorf("%s: %s: there is no such heading", file, target)
+	}
+}
+
+// pageReference is a page named outside of pages, in a comment, a message or a URL.
+var pageReference = regexp.MustCompile(`\bdocs/[\w./-]+\.md(?:#[\w-]+)?`)
+
+// TestLinks_ResolveOutsideOfPages: code, scripts and manifests refer to pages too.
+func TestLinks_ResolveOutsideOfPages(t *testing.T) {
+	t.Parallel()
+	for _, file := range files(t, ".", ".go", ".sh", ".yaml", ".json", ".tpl", ".txt", ".gotmpl", "Makefile", ".ci/run") {
+		for _, reference := range pageReference.FindAllString(read(t, file), -1) {
+			mustExist(t, file, reference)
+		}
+	}
+}
+
+// decisionReference is a decision record that a text names by its number: "decision 7", a path, or
+// a link such as [0007](…).
+var decisionReference = regexp.MustCompile(`(?i)\bdecisions?(?: records?)? (\d+)\b|\bdecisions/(\d+)|\[(\d{4})\]\(`)
+
+func TestDecisions_ReferencesExist(t *testing.T) {
+	t.Parallel()
+	records := map[string]bool{}
+	for _, file := range files(t, "docs/decisions", ".md") {
+		if number, _, found := strings.Cut(path.Base(file), "-"); found {
+			records[strings.TrimLeft(number, "0")] = true
+		}
+	}
+	references := 0
+	for _, file := range files(t, ".", ".go", ".md", ".sh", ".yaml", "Makefile") {
+		for _, found := range decisionReference.FindAllStringSubmatch(read(t, file), -1) {
+			references++
+			if number := strings.TrimLeft(found[1]+found[2]+found[3], "0"); !records[number] {
+				t.Errorf("%s: %q: docs/decisions has no record of this number", file, found[0])
 			}
 		}
+	}
+	if references == 0 {
+		t.Error("no reference to a decision record is found")
 	}
 }
 

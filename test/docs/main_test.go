@@ -1,60 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package docs tests what is written for people: that links lead somewhere, that
-// examples are taken by the API server, and that fields, alerts, run books and the
-// dashboard speak of the same things.
+// Package docs tests what is written for people: that links and references resolve, that the API
+// server accepts the examples, that fields, alerts, runbooks and the dashboard agree, and that
+// words replaced by standard terms do not come back.
 package docs
 
 import (
-	"io/fs"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
-// plane is the API server that says what it thinks of the examples.
-var plane *controlplane.ControlPlane
+// suite is the API server that all tests share.
+var suite testenv.Env
 
 func TestMain(m *testing.M) {
-	os.Exit(controlplane.Main(m, &plane))
-}
-
-func fatal(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	os.Exit(testenv.Main(m, &suite, testenv.Setup{Arguments: []string{testenv.WithoutControllers}}))
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(controlplane.Root(), filepath.FromSlash(path)))
-	fatal(t, err)
+	testenv.NoError(t, err)
 	return string(text)
 }
 
-// files are the paths, from the root of the repository, of all files under directory
-// whose names end so.
-func files(t *testing.T, directory, end string) []string {
+// tracked returns the paths, from the root of the repository, of its files: those that git tracks,
+// and new ones that it does not ignore.
+var tracked = sync.OnceValues(func() ([]string, error) {
+	command := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard")
+	command.Dir = controlplane.Root()
+	output, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing the files of the repository: %w", err)
+	}
+	return slices.DeleteFunc(strings.Fields(string(output)), func(file string) bool {
+		_, err := os.Stat(filepath.Join(controlplane.Root(), file)) // deleted, and not committed yet
+		return err != nil
+	}), nil
+})
+
+// files returns the files of the repository in directory, or below it, whose names have one of
+// the endings.
+func files(t *testing.T, directory string, endings ...string) []string {
 	t.Helper()
+	all, err := tracked()
+	testenv.NoError(t, err)
 	var found []string
-	fatal(t, fs.WalkDir(os.DirFS(controlplane.Root()), directory, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && strings.HasSuffix(path, end) {
-			found = append(found, path)
+	for _, file := range all {
+		below := directory == "." || strings.HasPrefix(file, directory+"/")
+		if below && slices.ContainsFunc(endings, func(end string) bool { return strings.HasSuffix(file, end) }) {
+			found = append(found, file)
 		}
-		return err
-	}))
+	}
 	if len(found) == 0 {
-		t.Fatalf("%s has no file that ends with %s", directory, end)
+		t.Fatalf("%s has no file that ends with one of %q", directory, endings)
 	}
 	return found
 }
 
-// pages are all pages that people write, and the generated reference.
+// pages returns all pages, the generated ones too.
 func pages(t *testing.T) []string {
 	t.Helper()
-	return append(files(t, "docs", ".md"), "README.md", "CONTRIBUTING.md", "manifests/README.md")
+	return files(t, ".", ".md")
 }

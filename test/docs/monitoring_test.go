@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 var metric = regexp.MustCompile(`\bmemcached_[a-z_]+`)
@@ -61,11 +62,11 @@ type dashboard struct {
 	}
 }
 
-func TestDashboard(t *testing.T) {
+func TestDashboard_UsesKnownMetrics(t *testing.T) {
 	t.Parallel()
 	known := exported(t)
 	var d dashboard
-	fatal(t, json.Unmarshal([]byte(read(t, "config/grafana/memcached.json")), &d))
+	testenv.NoError(t, json.Unmarshal([]byte(read(t, "config/grafana/memcached.json")), &d))
 	variables := map[string]bool{"__rate_interval": true} // Grafana's own
 	for _, variable := range d.Templating.List {
 		variables[variable.Name] = true
@@ -106,10 +107,10 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-func TestTheDashboardIsAConfigMapThatGrafanaFinds(t *testing.T) {
+func TestDashboard_IsAConfigMapForGrafana(t *testing.T) {
 	t.Parallel()
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(controlplane.Root(), "config", "grafana"))
-	fatal(t, err)
+	testenv.NoError(t, err)
 	if built.Size() != 1 {
 		t.Fatalf("config/grafana has %d objects", built.Size())
 	}
@@ -119,9 +120,9 @@ func TestTheDashboardIsAConfigMapThatGrafanaFinds(t *testing.T) {
 	}
 }
 
-// Every alert has a run book, which it links to, and stands in the table of them. Every
-// run book is of an alert.
-func TestAlertsHaveRunBooks(t *testing.T) {
+// TestAlerts_HaveRunbooks: every alert has a runbook, which it links to and which the table of alerts lists. Every
+// runbook belongs to an alert.
+func TestAlerts_HaveRunbooks(t *testing.T) {
 	t.Parallel()
 	known := exported(t)
 	var rule struct {
@@ -134,25 +135,25 @@ func TestAlertsHaveRunBooks(t *testing.T) {
 			}
 		}
 	}
-	fatal(t, yaml.Unmarshal([]byte(read(t, "manifests/components/metrics.rules/prometheusrule.yaml")), &rule))
-	monitoring := read(t, "docs/monitoring.md")
+	testenv.NoError(t, yaml.Unmarshal([]byte(read(t, "manifests/components/metrics.rules/prometheusrule.yaml")), &rule))
+	monitoring := read(t, "docs/user/monitoring.md")
 	alerts := map[string]bool{}
 	for _, group := range rule.Spec.Groups {
 		for _, r := range group.Rules {
 			page := "docs/runbooks/" + r.Alert + ".md"
 			alerts[page] = true
 			if url := r.Annotations["runbook_url"]; !strings.HasSuffix(url, "/"+page) {
-				t.Errorf("%s: its run book is %q", r.Alert, url)
+				t.Errorf("%s: its runbook is %q", r.Alert, url)
 			}
-			if !strings.Contains(monitoring, "["+r.Alert+"](runbooks/"+r.Alert+".md)") {
-				t.Errorf("docs/monitoring.md does not link to the run book of %s", r.Alert)
+			if !strings.Contains(monitoring, "["+r.Alert+"](../runbooks/"+r.Alert+".md)") {
+				t.Errorf("docs/user/monitoring.md does not link to the runbook of %s", r.Alert)
 			}
 			mustExport(t, r.Alert, r.Expr, known)
 		}
 	}
 	written := files(t, "docs/runbooks", ".md")
 	if want := slices.Sorted(maps.Keys(alerts)); !slices.Equal(written, want) {
-		t.Errorf("the run books are %q, and the alerts want %q", written, want)
+		t.Errorf("the runbooks are %q, and the alerts want %q", written, want)
 	}
 	for _, page := range written {
 		text := read(t, page)
@@ -163,5 +164,5 @@ func TestAlertsHaveRunBooks(t *testing.T) {
 		}
 		mustExport(t, page, text, known)
 	}
-	mustExport(t, "docs/monitoring.md", monitoring, known)
+	mustExport(t, "docs/user/monitoring.md", monitoring, known)
 }

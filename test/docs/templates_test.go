@@ -14,18 +14,19 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/manifests"
 	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
-// The files that the README has people write lay over the templates, and do what it says,
-// also beside the feature of the same kind.
-func TestTheChangeInTheReadmeWorks(t *testing.T) {
+// TestTemplatesPage_ExampleWorks: the files that the README creates override the templates and do what it says, also
+// beside the feature of the same kind.
+func TestTemplatesPage_ExampleWorks(t *testing.T) {
 	t.Parallel()
 	layer := fstest.MapFS{}
-	for _, found := range regexp.MustCompile(`(?s)cat > my-templates/(\S+) <<'END'\n(.*?)\nEND\n`).FindAllStringSubmatch(read(t, "README.md"), -1) {
+	for _, found := range regexp.MustCompile(`(?s)cat > my-templates/(\S+) <<'END'\n(.*?)\nEND\n`).FindAllStringSubmatch(read(t, "docs/user/templates.md"), -1) {
 		layer[found[1]] = &fstest.MapFile{Data: []byte(found[2])}
 	}
 	if len(layer) != 2 {
-		t.Fatalf("the README has %d files for my-templates", len(layer))
+		t.Fatalf("docs/user/templates.md has %d files for my-templates", len(layer))
 	}
 	spec := cachev1alpha1.MemcachedSpec{NetworkPolicy: &cachev1alpha1.NetworkPolicy{
 		From: []cachev1alpha1.NetworkPolicyPeer{{PodSelector: &cachev1alpha1.LabelSelector{}}},
@@ -56,9 +57,9 @@ func TestTheChangeInTheReadmeWorks(t *testing.T) {
 	}
 }
 
-// So does the patch by which manifests/README.md takes an object away, also where the
-// Memcached has turned it off itself.
-func TestTakingAnObjectAwayWorks(t *testing.T) {
+// TestManifestsReadme_RemovedObjectIsNotRendered applies the patch by which manifests/README.md removes an object, also
+// where the Memcached has disabled that object.
+func TestManifestsReadme_RemovedObjectIsNotRendered(t *testing.T) {
 	t.Parallel()
 	found := regexp.MustCompile("(?s)```yaml\n(patches:\n- target: {kind: PodDisruptionBudget}\n.*?)```").FindStringSubmatch(read(t, "manifests/README.md"))
 	if found == nil {
@@ -87,12 +88,12 @@ func TestTakingAnObjectAwayWorks(t *testing.T) {
 func rendered(t *testing.T, layer fstest.MapFS, spec cachev1alpha1.MemcachedSpec) []*unstructured.Unstructured {
 	t.Helper()
 	tree, err := render.LoadTree(manifests.FS, layer)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	renderer, err := render.New(tree, render.Defaults{AllowPrivilegedFields: true})
-	fatal(t, err)
+	testenv.NoError(t, err)
 	spec.Size, spec.ContainerPort = new(int32(1)), new(int32(11211))
 	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", UID: "1"}, Spec: spec}
 	objects, err := renderer.Render(mc)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	return objects
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// The one user of the caches that ask for a password.
+// user is the only user of the caches that require a password.
 const user = "alice"
 
 // newUsers makes a Secret that gives user a password.
@@ -29,7 +29,7 @@ func usersData(password string) map[string][]byte {
 	return map[string][]byte{"auth": []byte(user + ":" + password + "\n")}
 }
 
-func TestAPasswordIsAskedFor(t *testing.T) {
+func TestAuth_RequiresPassword(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	secret := newUsers(t, namespace, "right")

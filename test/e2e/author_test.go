@@ -18,9 +18,9 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestWhoNamesASecretMustBeAllowedToReadIt has somebody write Memcacheds who may do nothing else, as the
+// TestPolicy_RequiresReadingTheSecret writes Memcacheds as a user who may do nothing else, as the
 // policy that is installed with the operator sees it.
-func TestWhoNamesASecretMustBeAllowedToReadIt(t *testing.T) {
+func TestPolicy_RequiresReadingTheSecret(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	secret, pair := newCertificate(t, namespace)

@@ -20,9 +20,9 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestTheMetricsCertificateIsRotatedWithoutARestart gives the operator a certificate in a Secret, and then
+// TestMetrics_RotateTheCertificateWithoutRestart gives the operator a certificate in a Secret, and then
 // another. It changes the operator, so it is not parallel.
-func TestTheMetricsCertificateIsRotatedWithoutARestart(t *testing.T) {
+func TestMetrics_RotateTheCertificateWithoutRestart(t *testing.T) {
 	const host = "metrics.example.com"
 	reader := suite.Reader(t, suite.NewNamespace(t), metricsReader)
 	first, second := certificate.New(t, host), certificate.New(t, host)

@@ -12,8 +12,8 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestADrainTakesOnePodAtATime drains a node, so it is not parallel.
-func TestADrainTakesOnePodAtATime(t *testing.T) {
+// TestDrain_EvictsOnePodAtATime drains a node, so it is not parallel.
+func TestDrain_EvictsOnePodAtATime(t *testing.T) {
 	nodes := &corev1.NodeList{}
 	cluster.Must(t, suite.List(t.Context(), nodes))
 	schedulable := 0

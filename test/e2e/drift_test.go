@@ -19,7 +19,7 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// soon is within what drift has to be put back. It takes some tens of milliseconds, and a second is what we
+// soon is how long a revert of drift may take. It takes some tens of milliseconds, and a second is what we
 // promise; a machine with too much to do is given more.
 const soon = 5 * time.Second
 
@@ -33,7 +33,7 @@ var children = []schema.GroupVersionResource{
 	{Group: "monitoring.coreos.com", Version: "v1", Resource: "prometheusrules"},
 }
 
-func TestDriftIsPutBackAtOnceAndRestartsNoPod(t *testing.T) {
+func TestReconcile_RevertsDriftAndRestartsNoPod(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	suite.Ready(t, suite.NewMemcached(t, namespace, "drifting", 1, cluster.WithEveryObject))
@@ -68,7 +68,7 @@ func TestDriftIsPutBackAtOnceAndRestartsNoPod(t *testing.T) {
 		for _, drift := range drifts {
 			t.Run(resource.Resource+": "+drift.how, func(t *testing.T) {
 				took := putBack(t, resource, namespace, name, drift.patch)
-				t.Logf("put back within %s", took.Round(time.Millisecond))
+				t.Logf("reverted within %s", took.Round(time.Millisecond))
 				if took > soon {
 					t.Errorf("it took %s", took)
 				}
@@ -96,7 +96,7 @@ func putBack(t *testing.T, resource schema.GroupVersionResource, namespace, name
 	objects := clients.Resource(resource).Namespace(namespace)
 	before, err := objects.Get(t.Context(), name, metav1.GetOptions{})
 	cluster.Must(t, err)
-	changed, err := objects.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "somebody"})
+	changed, err := objects.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "another-manager"})
 	cluster.Must(t, err)
 	started := time.Now()
 	if wanted(changed) == wanted(before) {
@@ -117,7 +117,7 @@ func putBack(t *testing.T, resource schema.GroupVersionResource, namespace, name
 				}
 			}
 		case <-impatience:
-			t.Fatalf("it is not put back:\n%s\nwant:\n%s", last, wanted(before))
+			t.Fatalf("it is not reverted:\n%s\nwant:\n%s", last, wanted(before))
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-func TestTheDisruptionBudgetLetsOnePodGoAtATime(t *testing.T) {
+func TestPodDisruptionBudget_AllowsOneEvictionAtATime(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "guarded", 2))

@@ -34,9 +34,9 @@ const (
 	servedWithin = 2 * time.Second
 )
 
-// TestFlood_OfOneTenantDelaysNobody: one tenant creates and edits 500 Memcacheds near the bounds of the API,
+// TestFlood_DelaysNoOtherTenant: one tenant creates and edits 500 Memcacheds near the bounds of the API,
 // one after another in a loop without a pause, and the operator is restarted meanwhile. The memory limit is the install's own.
-func TestFlood_OfOneTenantDelaysNobody(t *testing.T) {
+func TestFlood_DelaysNoOtherTenant(t *testing.T) {
 	if os.Getenv("E2E_FLOOD") == "" {
 		t.Skip("it takes minutes and the whole machine: make e2e-flood")
 	}

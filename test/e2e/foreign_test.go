@@ -15,9 +15,9 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestAForeignObjectIsRefusedAndHealed has somebody else's object at a name that a
+// TestOwnershipConflict_StallsUntilTheObjectIsDeleted has another owner's object at a name that a
 // Memcached needs.
-func TestAForeignObjectIsRefusedAndHealed(t *testing.T) {
+func TestOwnershipConflict_StallsUntilTheObjectIsDeleted(t *testing.T) {
 	t.Parallel()
 	for kind := range cluster.Foreign("", "") {
 		t.Run(kind, func(t *testing.T) {
@@ -29,11 +29,11 @@ func TestAForeignObjectIsRefusedAndHealed(t *testing.T) {
 			children := append(cluster.Children(namespace, "taken"), cluster.MoreChildren(namespace, "taken")...)
 			mc := suite.NewMemcached(t, namespace, "taken", 1, cluster.WithEveryObject)
 			cluster.Until(t, suite.Cluster, mc, "stalled", func(mc *cachev1alpha1.Memcached) bool {
-				return cluster.Is(mc, cachev1alpha1.ConditionStalled, metav1.ConditionTrue, cachev1alpha1.ReasonForeignObject)
+				return cluster.Is(mc, cachev1alpha1.ConditionStalled, metav1.ConditionTrue, cachev1alpha1.ReasonOwnershipConflict)
 			})
 			contains(t, meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionStalled).Message, kind+" taken")
 
-			// The other objects are made all the same, and nobody touches the foreign one.
+			// The other objects are created all the same, and the foreign one is unchanged.
 			for _, child := range children {
 				cluster.Until(t, suite.Cluster, child, "there", func(client.Object) bool { return true })
 				if theirs := child.GetUID() == uid; metav1.IsControlledBy(child, mc) == theirs || theirs && len(child.GetOwnerReferences()) > 0 {

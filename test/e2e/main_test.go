@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 func runSuite(m *testing.M) int {
-	ctx := context.Background() //nolint:forbidigo // there is no test whose context it could be
+	ctx := context.Background()
 	undefine, err := setUp(ctx)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -13,7 +13,7 @@ import (
 // metricsReader is the ClusterRole of those who may read the operator's metrics.
 const metricsReader = "memcached-operator-metrics-reader"
 
-func TestMetricsAreForThoseWhoMayReadThem(t *testing.T) {
+func TestMetrics_RequireAuthorization(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	stranger, reader := suite.Token(t, namespace, "stranger"), suite.Reader(t, namespace, metricsReader)
@@ -22,9 +22,9 @@ func TestMetricsAreForThoseWhoMayReadThem(t *testing.T) {
 		token string
 		want  int
 	}{
-		"anonymous":   {"", http.StatusUnauthorized},
-		"somebody":    {stranger, http.StatusForbidden},
-		"one who may": {reader, http.StatusOK},
+		"anonymous":    {"", http.StatusUnauthorized},
+		"unauthorized": {stranger, http.StatusForbidden},
+		"one who may":  {reader, http.StatusOK},
 	} {
 		status, body := suite.operator.AskForMetrics(t, pod, test.token, nil)
 		if status != test.want {

@@ -15,8 +15,8 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestMemcachedsBesideEachOther has two in one namespace and one of the same name in another.
-func TestMemcachedsBesideEachOther(t *testing.T) {
+// TestMemcached_IsIsolatedFromOthers has two in one namespace and one of the same name in another.
+func TestMemcached_IsIsolatedFromOthers(t *testing.T) {
 	t.Parallel()
 	here, there := suite.NewNamespace(t), suite.NewNamespace(t)
 	first := suite.NewMemcached(t, here, "first", 1)

@@ -15,8 +15,8 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestObjectsComeAndGo turns everything on that makes a further object, and off again.
-func TestObjectsComeAndGo(t *testing.T) {
+// TestReconcile_CreatesAndPrunesObjects turns everything on that makes a further object, and off again.
+func TestReconcile_CreatesAndPrunesObjects(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "changing", 1, cluster.WithEveryObject))

@@ -21,7 +21,7 @@ import (
 
 // These tests disturb the operator, so they are not parallel.
 
-func TestARestartWritesNothing(t *testing.T) {
+func TestOperator_WritesNothingAfterRestart(t *testing.T) {
 	namespace := suite.NewNamespace(t)
 	var all []*cachev1alpha1.Memcached
 	for i := range 5 {
@@ -53,7 +53,7 @@ func lookedAt(t *testing.T, reader string, count int) string {
 	leader := suite.operator.Leader(t)
 	cluster.Eventually(t, fmt.Sprintf("the operator has looked at %d Memcacheds", count), func(ctx context.Context) (bool, string, error) {
 		metrics := suite.operator.Metrics(t, leader, reader)
-		skipped := cluster.Value(t, metrics, "memcached_operator_objects_total", `action="skipped"`)
+		skipped := cluster.Value(t, metrics, "memcached_operator_objects_total", `action="unchanged"`)
 		return skipped >= float64(3*count), fmt.Sprintf("%.0f objects skipped", skipped), nil
 	})
 	return leader
@@ -72,7 +72,7 @@ func versions(t *testing.T, all []*cachev1alpha1.Memcached) string {
 	return b.String()
 }
 
-func TestAKillInTheMiddleOfScalingIsMadeGood(t *testing.T) {
+func TestOperator_CompletesScalingAfterKill(t *testing.T) {
 	namespace := suite.NewNamespace(t)
 	var all []*cachev1alpha1.Memcached
 	for i := range 5 {
@@ -96,7 +96,7 @@ func TestAKillInTheMiddleOfScalingIsMadeGood(t *testing.T) {
 	suite.operator.Settled(t)
 }
 
-func TestAnotherReplicaTakesOver(t *testing.T) {
+func TestLeaderElection_AnotherReplicaLeads(t *testing.T) {
 	namespace := suite.NewNamespace(t)
 	suite.operator.Scale(t, 2)
 	t.Cleanup(func() { suite.operator.Scale(t, 1) })
@@ -116,18 +116,18 @@ func TestAnotherReplicaTakesOver(t *testing.T) {
 	suite.operator.Settled(t)
 }
 
-func TestTheLeaseIsReleasedOnShutdown(t *testing.T) {
+func TestLeaderElection_ReleasesTheLeaseOnShutdown(t *testing.T) {
 	suite.operator.Leader(t)
 	t.Cleanup(func() { suite.operator.Scale(t, 1) })
 	suite.operator.Scale(t, 0)
 	if holder, err := suite.operator.Holder(t.Context()); err != nil || holder != "" {
-		t.Errorf("nobody runs, and the lease is held by %q, %v", holder, err)
+		t.Errorf("no operator runs, and the lease is held by %q, %v", holder, err)
 	}
 }
 
-// TestStartsFastAndIsSmall measures the start by the kubelet's stamps, which are whole seconds; the best of
+// TestOperator_StartsFastAndUsesLittleMemory measures the start by the kubelet's stamps, which are whole seconds; the best of
 // three counts, since the machine may be busy. Then it looks at the memory of an operator that has nothing to do.
-func TestStartsFastAndIsSmall(t *testing.T) {
+func TestOperator_StartsFastAndUsesLittleMemory(t *testing.T) {
 	suite.NoTestNamespaces(t)
 	const startTime, memory = 2 * time.Second, 64 << 20
 	best := cluster.Patience

@@ -13,7 +13,7 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-func TestOptionsReachTheServer(t *testing.T) {
+func TestSpec_OptionsReachTheServer(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	suite.Ready(t, suite.NewMemcached(t, namespace, "tuned", 1, func(spec *cachev1alpha1.MemcachedSpec) {

@@ -16,9 +16,9 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestWhatOthersAddStays has somebody add a sidecar and an annotation, and the operator
+// TestReconcile_KeepsFieldsOfOthers adds a sidecar and an annotation as another manager, and the operator
 // write the same Deployment afterwards.
-func TestWhatOthersAddStays(t *testing.T) {
+func TestReconcile_KeepsFieldsOfOthers(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "shared", 1))

@@ -13,9 +13,9 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestPrometheusSeesTheCaches has Prometheus itself read the metrics of a cache in plain text and of one that wants
+// TestPrometheus_ScrapesTheCaches has Prometheus itself read the metrics of a cache in plain text and of one that wants
 // certificates, and evaluate the alerts.
-func TestPrometheusSeesTheCaches(t *testing.T) {
+func TestPrometheus_ScrapesTheCaches(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	secret, pair := newCertificate(t, namespace)

@@ -17,7 +17,7 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-func TestAnImageThatCannotBePulledLeavesTheOldPodsServing(t *testing.T) {
+func TestRollout_KeepsOldPodsWhenTheImageCannotBePulled(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	const size = 2
@@ -50,7 +50,7 @@ func TestAnImageThatCannotBePulledLeavesTheOldPodsServing(t *testing.T) {
 	}
 }
 
-func TestAQuotasRefusalIsShown(t *testing.T) {
+func TestStatus_ReportsQuota(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	quota := &corev1.ResourceQuota{
@@ -71,7 +71,7 @@ func TestAQuotasRefusalIsShown(t *testing.T) {
 	suite.Ready(t, mc)
 }
 
-func TestPodSecuritysRefusalIsShown(t *testing.T) {
+func TestStatus_ReportsPodSecurity(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "privileged", 1))

@@ -17,7 +17,7 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-func TestAnotherImageIsRolledOutOnePodAtATime(t *testing.T) {
+func TestRollout_ReplacesOnePodAtATime(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	const size = 3

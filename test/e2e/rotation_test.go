@@ -16,9 +16,9 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestRotationKeepsTheCache replaces a certificate and a password under caches that are in use. The kubelet
+// TestTLS_RotationKeepsTheCache replaces a certificate and a password under caches that are in use. The kubelet
 // brings Secrets to the pods when it looks at them the next time, within a minute or so.
-func TestRotationKeepsTheCache(t *testing.T) {
+func TestTLS_RotationKeepsTheCache(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	users := newUsers(t, namespace, "first")

@@ -26,7 +26,7 @@ import (
 
 const sample = "config/samples/cache_v1alpha1_memcached.yaml"
 
-func TestTheSampleAnswersAndReadsAsDocumented(t *testing.T) {
+func TestSample_ServesAndReportsAsDocumented(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	suite.Kubectl(t, "--namespace="+namespace, "apply", "-f", sample)
@@ -44,7 +44,7 @@ func TestTheSampleAnswersAndReadsAsDocumented(t *testing.T) {
 	t.Run("kubectl get", func(t *testing.T) { printsAsDocumented(t, namespace) })
 	t.Run("kubectl explain", func(t *testing.T) {
 		text := suite.Kubectl(t, "explain", "memcached.spec")
-		contains(t, text, "KIND:       Memcached", "size\t<integer>", "image\t<string>", "containerPort\t<integer>", "podMetadata\t<Object>", "how many memcached pods run")
+		contains(t, text, "KIND:       Memcached", "size\t<integer>", "image\t<string>", "containerPort\t<integer>", "podMetadata\t<Object>", "the desired number of memcached pods")
 	})
 	t.Run("deleting it leaves nothing", func(t *testing.T) {
 		suite.Kubectl(t, "--namespace="+namespace, "delete", "-f", sample)
@@ -88,12 +88,12 @@ func printsAsDocumented(t *testing.T, namespace string) {
 	}
 	for command, want := range map[string][][]string{
 		"mc": {
-			{"NAME", "SIZE", "READY", "STATUS", "AGE"},
-			{"memcached-sample", "3", "True", "all pods are up to date and ready", "*"},
+			{"NAME", "READY", "REASON", "AGE"},
+			{"memcached-sample", "3/3", "Ready", "*"},
 		},
 		"memcached -o wide": {
-			{"NAME", "SIZE", "READY", "STATUS", "AGE", "IMAGE", "ENDPOINT"},
-			{"memcached-sample", "3", "True", "all pods are up to date and ready", "*", cluster.Image, "memcached-sample." + namespace + ".svc:11211"},
+			{"NAME", "READY", "REASON", "AGE", "MESSAGE", "IMAGE", "ENDPOINT"},
+			{"memcached-sample", "3/3", "Ready", "*", "all pods are up to date and ready", cluster.Image, "memcached-sample." + namespace + ".svc:11211"},
 		},
 		"deployment": {
 			{"NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE"},

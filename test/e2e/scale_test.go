@@ -21,7 +21,7 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-func TestScales(t *testing.T) {
+func TestScale_FollowsSpecAndAutoscaler(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "scaled", 1))
@@ -53,26 +53,7 @@ func TestScales(t *testing.T) {
 		}},
 	} {
 		t.Run(step.how, func(t *testing.T) {
-			before := map[types.UID]*cluster.Cache{}
-			for _, pod := range suite.Pods(t, namespace, "scaled") {
-				before[pod.UID] = suite.Cache(t, namespace, pod.Name, cluster.Port)
-				before[pod.UID].Set("kept", pod.Name)
-			}
-			step.do(t)
-			cluster.Until(t, suite.Cluster, mc, "size "+strconv.Itoa(step.size), func(mc *cachev1alpha1.Memcached) bool { return int(*mc.Spec.Size) == step.size })
-			suite.Ready(t, mc)
-			kept := 0
-			for _, pod := range suite.Pods(t, namespace, "scaled") {
-				if cache, ok := before[pod.UID]; ok {
-					kept++
-					if got := cache.Get("kept"); got != pod.Name {
-						t.Errorf("pod %s was not to be touched, and has %q for the key", pod.Name, got)
-					}
-				}
-			}
-			if want := min(len(before), step.size); kept != want {
-				t.Errorf("%d of the %d pods are still there, want %d", kept, len(before), want)
-			}
+			wantKeptPods(t, mc, step.size, func() { step.do(t) })
 		})
 	}
 	t.Run("to nothing, which is ready and not available", func(t *testing.T) {
@@ -82,6 +63,31 @@ func TestScales(t *testing.T) {
 			t.Errorf("the conditions are %+v", mc.Status.Conditions)
 		}
 	})
+}
+
+// wantKeptPods scales mc to size and fails unless as many pods as possible stay, with their keys.
+func wantKeptPods(t *testing.T, mc *cachev1alpha1.Memcached, size int, scale func()) {
+	t.Helper()
+	before := map[types.UID]*cluster.Cache{}
+	for _, pod := range suite.Pods(t, mc.Namespace, mc.Name) {
+		before[pod.UID] = suite.Cache(t, mc.Namespace, pod.Name, cluster.Port)
+		before[pod.UID].Set("kept", pod.Name)
+	}
+	scale()
+	cluster.Until(t, suite.Cluster, mc, "size "+strconv.Itoa(size), func(mc *cachev1alpha1.Memcached) bool { return int(*mc.Spec.Size) == size })
+	suite.Ready(t, mc)
+	kept := 0
+	for _, pod := range suite.Pods(t, mc.Namespace, mc.Name) {
+		if cache, ok := before[pod.UID]; ok {
+			kept++
+			if got := cache.Get("kept"); got != pod.Name {
+				t.Errorf("pod %s has %q for the key that it was given", pod.Name, got)
+			}
+		}
+	}
+	if want := min(len(before), size); kept != want {
+		t.Errorf("%d of the %d pods are still there, want %d", kept, len(before), want)
+	}
 }
 
 // isScale looks at what an autoscaler reads before it scales from 3.

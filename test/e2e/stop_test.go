@@ -17,8 +17,8 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestAPodThatGoesAnswersForAWhile deletes a pod whose stop is delayed: clients are told first.
-func TestAPodThatGoesAnswersForAWhile(t *testing.T) {
+// TestPreStop_ServesWhileTerminating deletes a pod whose stop is delayed: clients are told first.
+func TestPreStop_ServesWhileTerminating(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	const sleep = 10

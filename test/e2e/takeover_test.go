@@ -17,9 +17,9 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestTheTutorialsDeploymentIsTakenOver follows "Coming from the Operator SDK's Memcached
+// TestAdoption_TakesOverTheTutorialsDeployment follows "Coming from the Operator SDK's Memcached
 // tutorial" of the README: our operator starts where the tutorial's has run, so it is stopped first.
-func TestTheTutorialsDeploymentIsTakenOver(t *testing.T) {
+func TestAdoption_TakesOverTheTutorialsDeployment(t *testing.T) {
 	// The tutorial's pods ask for more than "restricted" allows.
 	namespace := suite.NewNamespace(t, "pod-security.kubernetes.io/enforce", "baseline")
 	t.Cleanup(func() { suite.operator.Scale(t, 1) })

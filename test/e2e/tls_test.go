@@ -59,7 +59,7 @@ func refuses(t *testing.T, pod *corev1.Pod, access cluster.Access, want ...strin
 	}
 }
 
-func TestTLSAndPlainTextBesideIt(t *testing.T) {
+func TestTLS_ServesPlaintextOnItsOwnPort(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	secret, pair := newCertificate(t, namespace)
@@ -79,7 +79,7 @@ func TestTLSAndPlainTextBesideIt(t *testing.T) {
 	}
 }
 
-func TestClientsShowCertificates(t *testing.T) {
+func TestTLS_RequiresClientCertificates(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	known, stranger := certificate.New(t, "client"), certificate.New(t, "client")

@@ -16,9 +16,9 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestAnUpgradeOfTheOperatorRestartsNoMemcached goes from the version before to this one, back,
+// TestUpgrade_RestartsNoMemcached goes from the version before to this one, back,
 // and forth again, under twenty Memcacheds. It disturbs the operator, so it is not parallel.
-func TestAnUpgradeOfTheOperatorRestartsNoMemcached(t *testing.T) {
+func TestUpgrade_RestartsNoMemcached(t *testing.T) {
 	if suite.PreviousInstaller == "" || suite.PreviousImage == "" {
 		t.Skip("E2E_PREVIOUS_INSTALLER and E2E_PREVIOUS_IMAGE are not set: there is no version to upgrade from")
 	}

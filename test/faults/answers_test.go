@@ -11,10 +11,10 @@ import (
 	"github.com/example/memcached-operator/test/faults/proxy"
 )
 
-func TestAnswers_ThatAreNone(t *testing.T) {
+func TestAnswers_Malformed(t *testing.T) {
 	figure := measure(t, "garbage, HTML, half a body: back-off, nothing written, few lines")
 	overlap(t)
-	namespace := newNamespace(t)
+	namespace := suite.NewNamespace(t)
 	o := startIn(t, []string{namespace})
 	mc := newMemcached(t, namespace, specOf(1))
 	settled(t, mc)

@@ -16,6 +16,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/faults/proxy"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // killGoal is how many kills each form makes at least.
@@ -84,7 +85,7 @@ func (l *life) most() int {
 // undisturbed run.
 func (l *life) run(t *testing.T, want *life) {
 	t.Helper()
-	l.namespace = newNamespace(t)
+	l.namespace = suite.NewNamespace(t)
 	for i, phase := range phases {
 		before := len(l.operator.writesIn(l.namespace))
 		l.crash.arm(l.operator, l.namespace)
@@ -129,7 +130,7 @@ func (l *life) change(t *testing.T, phase string) {
 		if l.crash.write > 0 && l.crash.before {
 			l.crash.kill(l.operator)
 		}
-		fatal(t, client.IgnoreNotFound(suite.Client.Delete(t.Context(), l.mc)))
+		testenv.NoError(t, client.IgnoreNotFound(suite.Client.Delete(t.Context(), l.mc)))
 		if l.crash.write > 0 && !l.crash.before {
 			l.crash.kill(l.operator)
 		}

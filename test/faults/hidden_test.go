@@ -18,6 +18,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/faults/proxy"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 func TestHidden_TransientEvents(t *testing.T) {
@@ -44,7 +45,7 @@ var shortHidden = []string{"memcacheds/ADDED", "memcacheds/DELETED", "deployment
 // hiddenEvent hides one event of a Memcached's life, as a client misses it whose watch has to
 // be started anew.
 func hiddenEvent(t *testing.T, o *operator, resource, kind string) {
-	namespace := newNamespace(t)
+	namespace := suite.NewNamespace(t)
 	h := record(t, namespace)
 	hidden := &atomic.Bool{}
 	hide := func() {
@@ -94,7 +95,7 @@ func finish(t *testing.T, o *operator, h *history, mc *cachev1alpha1.Memcached) 
 	h.verify(t)
 }
 
-// removeOne deletes an object of resource in namespace, as somebody else does.
+// removeOne deletes an object of resource in namespace, as another client does.
 func removeOne(t *testing.T, namespace, resource string) {
 	t.Helper()
 	for _, kind := range append([]schema.GroupVersionKind{pod}, childKinds...) {
@@ -102,11 +103,11 @@ func removeOne(t *testing.T, namespace, resource string) {
 			continue
 		}
 		objects, err := list(t.Context(), namespace, kind)
-		fatal(t, err)
+		testenv.NoError(t, err)
 		if len(objects) == 0 {
 			t.Fatalf("there are no %s", resource)
 		}
-		fatal(t, suite.Client.Delete(t.Context(), &objects[0], client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		testenv.NoError(t, suite.Client.Delete(t.Context(), &objects[0], client.PropagationPolicy(metav1.DeletePropagationBackground)))
 		replaced(t, namespace, &objects[0])
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/faults/proxy"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // history holds every version of the Memcacheds and Deployments of a namespace, as a client
@@ -36,10 +37,10 @@ func record(t *testing.T, namespace string) *history {
 	t.Helper()
 	h := &history{namespace: namespace}
 	watcher, err := client.NewWithWatch(suite.Config, client.Options{Scheme: suite.Client.Scheme()})
-	fatal(t, err)
+	testenv.NoError(t, err)
 	for _, list := range []client.ObjectList{&cachev1alpha1.MemcachedList{}, &appsv1.DeploymentList{}} {
 		w, err := watcher.Watch(t.Context(), list, client.InNamespace(namespace))
-		fatal(t, err)
+		testenv.NoError(t, err)
 		t.Cleanup(w.Stop)
 		go func() {
 			for event := range w.ResultChan() {

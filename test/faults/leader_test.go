@@ -14,6 +14,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/faults/proxy"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const (
@@ -60,7 +61,7 @@ func TestLeader_KeepsToItsLease(t *testing.T) {
 func leads(t *testing.T, o *operator, after time.Time, limit time.Duration) time.Time {
 	t.Helper()
 	var at time.Time
-	within(t, limit, "the operator should lead", func(context.Context) (bool, error) {
+	testenv.Within(t, limit, "the operator should lead", func(context.Context) (bool, error) {
 		writes := o.Requests(func(r *proxy.Request) bool {
 			return r.IsLease() && r.IsWrite() && r.Succeeded() && r.Received.After(after) && !r.Answered.IsZero()
 		})
@@ -104,7 +105,7 @@ func stopLeader(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached, edits 
 		editTo(t, mc, edits)
 	}
 	// In the middle of its work.
-	fatal(t, stopped.process.Signal(syscall.SIGSTOP))
+	testenv.NoError(t, stopped.process.Signal(syscall.SIGSTOP))
 	since := time.Now()
 	for _, mc := range caches {
 		editTo(t, mc, edits+1)
@@ -112,7 +113,7 @@ func stopLeader(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached, edits 
 	leads(t, p.standby, since, stopFor)
 	last(t, time.Until(since.Add(stopFor)))
 	resumed := time.Now()
-	fatal(t, stopped.process.Signal(syscall.SIGCONT))
+	testenv.NoError(t, stopped.process.Signal(syscall.SIGCONT))
 	if status := stopped.process.End(t); status == 0 {
 		t.Errorf("the leader that lost its lease exits with %d", status)
 	}
@@ -144,7 +145,7 @@ func terminateLeaders(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached) 
 func handOver(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached, edits int) (led, wrote time.Duration) {
 	t.Helper()
 	next := p.standby
-	fatal(t, p.leader.process.Signal(syscall.SIGTERM))
+	testenv.NoError(t, p.leader.process.Signal(syscall.SIGTERM))
 	since := time.Now()
 	editTo(t, caches[0], edits)
 	led = leads(t, next, since, settleTimeout).Sub(since)

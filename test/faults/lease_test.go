@@ -16,6 +16,7 @@ import (
 
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/faults/proxy"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // newLease returns the lease of leaders, to read it into.
@@ -27,8 +28,8 @@ func newLease() *coordinationv1.Lease {
 // read.
 func corruptLeases(t *testing.T) {
 	figure := measure(t, "corrupt lease: taken over or waited for, nothing written without it")
-	namespace := newNamespace(t)
-	fatal(t, client.IgnoreAlreadyExists(suite.Client.Create(t.Context(), newLease())))
+	namespace := suite.NewNamespace(t)
+	testenv.NoError(t, client.IgnoreAlreadyExists(suite.Client.Create(t.Context(), newLease())))
 	contents := map[string]string{
 		"an empty lease":                `{"spec": null}`,
 		"a lease renewed in the future": `{"spec": {"holderIdentity": "ghost", "leaseDurationSeconds": 5, "renewTime": "2099-01-01T00:00:00.000000Z", "acquireTime": "2099-01-01T00:00:00.000000Z"}}`,
@@ -68,7 +69,7 @@ func corruptLeases(t *testing.T) {
 		before := len(o.writesIn(""))
 		o.restart()
 		o.process.Ready(t)
-		within(t, settleTimeout, "it should ask for the lease", func(context.Context) (bool, error) {
+		testenv.Within(t, settleTimeout, "it should ask for the lease", func(context.Context) (bool, error) {
 			return strings.Contains(o.process.Log.String(), "retrieving lease lock"), nil
 		})
 		logged := lines(o)
@@ -88,5 +89,5 @@ func corruptLeases(t *testing.T) {
 func corruptLease(t *testing.T, content string) {
 	t.Helper()
 	patch := client.RawPatch("application/merge-patch+json", []byte(content))
-	fatal(t, suite.Client.Patch(t.Context(), newLease(), patch))
+	testenv.NoError(t, suite.Client.Patch(t.Context(), newLease(), patch))
 }

@@ -6,88 +6,34 @@ package faults
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
-
-	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
-// suite is what the tests share.
+// suite is what the tests share: the control plane, the operator's identity and its binary.
 var suite struct {
-	*controlplane.ControlPlane
-	// program is the operator's binary.
-	program string
-	// operator is its identity in the control plane, with the generated roles.
-	operator *rest.Config
-	table    table
+	testenv.Env
+	table table
 }
 
 func TestMain(m *testing.M) {
-	code, err := runTests(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	code := testenv.Main(m, &suite.Env, testenv.Setup{Identity: true, Binary: testenv.Build})
+	if violations := suite.table.print(os.Stdout); violations > 0 {
 		code = 1
 	}
 	os.Exit(code)
 }
 
-func runTests(m *testing.M) (code int, err error) {
-	ctx := context.Background() //nolint:forbidigo // there is no test yet whose context it could be
-	dir, err := os.MkdirTemp("", "memcached-operator-")
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	suite.program = filepath.Join(dir, "memcached-operator")
-	if err := testenv.Build(ctx, suite.program); err != nil {
-		return 1, err
-	}
-	if suite.ControlPlane, err = controlplane.Start(); err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, suite.Stop()) }()
-	if suite.operator, err = suite.OperatorConfig(ctx); err != nil {
-		return 1, err
-	}
-	code = m.Run()
-	if violations := suite.table.print(os.Stdout); violations > 0 {
-		code = 1
-	}
-	return code, nil
-}
-
 // settleTimeout is how long the operator may take to settle, unless a goal says otherwise.
 const settleTimeout = 90 * time.Second
 
-func fatal(t *testing.T, err error) {
+// eventually waits until condition is true, settleTimeout at most.
+func eventually(t *testing.T, want string, condition func(context.Context) (bool, error)) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// eventually waits until condition holds, settleTimeout at most.
-func eventually(t *testing.T, what string, condition func(context.Context) (bool, error)) {
-	t.Helper()
-	within(t, settleTimeout, what, condition)
-}
-
-// within waits until condition holds, limit at most, and returns how long that took.
-func within(t *testing.T, limit time.Duration, what string, condition func(context.Context) (bool, error)) time.Duration {
-	t.Helper()
-	start := time.Now()
-	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, limit, true, condition); err != nil {
-		t.Fatalf("%s within %s: %v", what, limit, err)
-	}
-	return time.Since(start)
+	testenv.Within(t, settleTimeout, want, condition)
 }
 
 // last lets a perturbation last.

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // editAnnotation is a pod annotation that counts the edits of a Memcached, so that a Deployment
@@ -60,23 +61,16 @@ func newNamespaces(t *testing.T, n int) []string {
 	t.Helper()
 	var namespaces []string
 	for range n {
-		namespaces = append(namespaces, newNamespace(t))
+		namespaces = append(namespaces, suite.NewNamespace(t))
 	}
 	return namespaces
-}
-
-func newNamespace(t *testing.T) string {
-	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
-	fatal(t, suite.Client.Create(t.Context(), namespace))
-	return namespace.Name
 }
 
 // newMemcached creates a Memcached, which is deleted with the test.
 func newMemcached(t *testing.T, namespace string, spec cachev1alpha1.MemcachedSpec) *cachev1alpha1.Memcached {
 	t.Helper()
 	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache"}, Spec: spec}
-	fatal(t, suite.Client.Create(t.Context(), mc))
+	testenv.NoError(t, suite.Client.Create(t.Context(), mc))
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		if err := suite.Client.Delete(ctx, mc); client.IgnoreNotFound(err) != nil {
@@ -89,7 +83,7 @@ func newMemcached(t *testing.T, namespace string, spec cachev1alpha1.MemcachedSp
 // edit changes the spec of mc.
 func edit(t *testing.T, mc *cachev1alpha1.Memcached, change func(*cachev1alpha1.MemcachedSpec)) {
 	t.Helper()
-	fatal(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	testenv.NoError(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		if err := suite.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); err != nil {
 			return err
 		}
@@ -107,7 +101,7 @@ func editTo(t *testing.T, mc *cachev1alpha1.Memcached, edits int) {
 // remove deletes mc, waits until it is gone, and returns when the API server answered.
 func remove(t *testing.T, mc *cachev1alpha1.Memcached) (answered time.Time) {
 	t.Helper()
-	fatal(t, suite.Client.Delete(t.Context(), mc))
+	testenv.NoError(t, suite.Client.Delete(t.Context(), mc))
 	answered = time.Now()
 	eventually(t, "the Memcached should be gone", func(ctx context.Context) (bool, error) {
 		now := &cachev1alpha1.Memcached{}

@@ -30,7 +30,7 @@ type operator struct {
 // it is ready.
 func startIn(t *testing.T, namespaces []string, args ...string) *operator {
 	t.Helper()
-	fresh := newNamespace(t)
+	fresh := suite.NewNamespace(t)
 	o := startOperator(t, append([]string{"--watch-namespaces=" + strings.Join(append([]string{fresh}, namespaces...), ",")}, args...)...)
 	o.fresh = fresh
 	return o
@@ -39,7 +39,7 @@ func startIn(t *testing.T, namespaces []string, args ...string) *operator {
 // startOperator starts an operator for all namespaces and waits until it is ready.
 func startOperator(t *testing.T, args ...string) *operator {
 	t.Helper()
-	o := &operator{Proxy: proxy.Start(t, suite.operator), t: t}
+	o := &operator{Proxy: proxy.Start(t, suite.Operator), t: t}
 	o.args = append([]string{
 		"--kubeconfig=" + testenv.Kubeconfig(t, o.Config(), ""), "--allow-privileged-fields",
 		"--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=0",
@@ -52,7 +52,7 @@ func startOperator(t *testing.T, args ...string) *operator {
 // restart starts the process, which must have ended, anew.
 func (o *operator) restart() {
 	o.t.Helper()
-	o.process = testenv.Start(o.t, suite.program, o.args...)
+	o.process = testenv.StartBinary(o.t, suite.Binary, o.args...)
 }
 
 // writesIn returns the writes in namespace, events among them; an empty namespace means all.

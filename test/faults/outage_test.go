@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const (
@@ -20,7 +22,7 @@ const (
 func TestOutage_ChangeArrivesAfterIt(t *testing.T) {
 	figure := measure(t, "API server away: no exit, few lines, a change arrives within 5 s of its return")
 	overlap(t)
-	namespace := newNamespace(t)
+	namespace := suite.NewNamespace(t)
 	o := startIn(t, []string{namespace})
 	mc := newMemcached(t, namespace, specOf(1))
 	settled(t, mc)
@@ -33,7 +35,7 @@ func TestOutage_ChangeArrivesAfterIt(t *testing.T) {
 		t.Fatal("the operator exited")
 	}
 	logged := lines(o) - before
-	fatal(t, o.Resume(t.Context()))
+	testenv.NoError(t, o.Resume(t.Context()))
 	start := time.Now()
 	deploymentShows(t, mc, 2)
 	took := time.Since(start)

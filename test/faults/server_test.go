@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // program is a program of the control plane that runs.
@@ -35,7 +36,7 @@ func findProgram(t *testing.T, name string) *program {
 	t.Helper()
 	parents := []string{strconv.Itoa(suite.PID()), strconv.Itoa(os.Getpid())}
 	directories, err := filepath.Glob("/proc/[0-9]*")
-	fatal(t, err)
+	testenv.NoError(t, err)
 	for _, directory := range directories {
 		stat, err := os.ReadFile(filepath.Join(directory, "stat"))
 		if err != nil {
@@ -52,7 +53,7 @@ func findProgram(t *testing.T, name string) *program {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(directory))
-		fatal(t, err)
+		testenv.NoError(t, err)
 		return &program{pid, name, args}
 	}
 	t.Fatalf("the control plane has no %s", name)
@@ -64,9 +65,9 @@ func findProgram(t *testing.T, name string) *program {
 func (p *program) restart(t *testing.T) {
 	t.Helper()
 	output, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/1", p.pid), os.O_WRONLY, 0)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	defer output.Close()
-	fatal(t, syscall.Kill(p.pid, syscall.SIGKILL))
+	testenv.NoError(t, syscall.Kill(p.pid, syscall.SIGKILL))
 	eventually(t, p.name+" should end", func(context.Context) (bool, error) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
 		return err != nil || strings.Contains(string(stat), ") Z "), nil //nolint:nilerr // it has ended
@@ -74,7 +75,7 @@ func (p *program) restart(t *testing.T) {
 	command := exec.CommandContext(context.WithoutCancel(t.Context()), p.args[0], p.args[1:]...)
 	command.Env = append(os.Environ(), "CLUSTER_PARENT_PID="+strconv.Itoa(os.Getpid()))
 	command.Stdout, command.Stderr = output, output
-	fatal(t, command.Start())
+	testenv.NoError(t, command.Start())
 	go func() {
 		_ = command.Wait() // Its end shows in the tests that follow.
 	}()
@@ -83,14 +84,14 @@ func (p *program) restart(t *testing.T) {
 func TestServer_RestartsAndHangs(t *testing.T) {
 	figure := measure(t, "API server and etcd killed, API server stopped: a change arrives within 5 s of the return")
 	o := startOperator(t)
-	mc := newMemcached(t, newNamespace(t), specOf(1))
+	mc := newMemcached(t, suite.NewNamespace(t), specOf(1))
 	settled(t, mc)
 	edits, rounds := 1, form(5, 1)
 	var longest time.Duration
 	perturb := func(name string, f func()) {
 		t.Run(name, func(t *testing.T) {
-			// Each restart alone: after several within two minutes, client-go's informers wait for up
-			// to a minute between attempts.
+			// A new process, since the informers of client-go back off for up to a minute after several
+			// restarts within two minutes.
 			o.process.Kill()
 			o.restart()
 			o.process.Ready(t)
@@ -115,8 +116,8 @@ func TestServer_RestartsAndHangs(t *testing.T) {
 	}
 	perturb("stopped", func() {
 		server := findProgram(t, "kube-apiserver")
-		fatal(t, syscall.Kill(server.pid, syscall.SIGSTOP))
-		defer func() { fatal(t, syscall.Kill(server.pid, syscall.SIGCONT)) }()
+		testenv.NoError(t, syscall.Kill(server.pid, syscall.SIGSTOP))
+		defer func() { testenv.NoError(t, syscall.Kill(server.pid, syscall.SIGCONT)) }()
 		last(t, time.Minute)
 	})
 	figure.set("%d restarts each, 1 stop: at most %.2f s", rounds, longest.Seconds())

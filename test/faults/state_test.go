@@ -184,7 +184,7 @@ func equalsFresh(t *testing.T, o *operator, mc *cachev1alpha1.Memcached) {
 	settled(t, mc)
 	namespace := o.fresh
 	if namespace == "" {
-		namespace = newNamespace(t)
+		namespace = suite.NewNamespace(t)
 	}
 	fresh := newMemcached(t, namespace, mc.Spec)
 	settled(t, fresh)

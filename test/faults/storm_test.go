@@ -19,6 +19,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/faults/proxy"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const (
@@ -48,7 +49,7 @@ func TestStorm_Converges(t *testing.T) {
 	o.Fail(proxy.Storm(stormSeed, stormShare))
 	restarts := weather(t, o, caches, form(10*time.Minute, 20*time.Second))
 	o.Fail(nil)
-	took := within(t, convergeLimit, "all should converge", func(ctx context.Context) (bool, error) {
+	took := testenv.Within(t, convergeLimit, "all should converge", func(ctx context.Context) (bool, error) {
 		return allSettled(ctx, caches)
 	})
 	for i, mc := range caches {
@@ -129,7 +130,7 @@ func TestStorm_LeavesNoOrphans(t *testing.T) {
 // requests fail.
 func deleteInStorm(t *testing.T, o *operator, seed uint64) {
 	t.Cleanup(func() { o.Fail(nil) })
-	a, b := newNamespace(t), newNamespace(t)
+	a, b := suite.NewNamespace(t), suite.NewNamespace(t)
 	caches := []*cachev1alpha1.Memcached{newMemcached(t, a, specOf(1)), newMemcached(t, b, specOf(1))}
 	o.Fail(proxy.Storm(stormSeed+seed, stormShare))
 	if o.process.HasEnded() {
@@ -145,7 +146,7 @@ func deleteInStorm(t *testing.T, o *operator, seed uint64) {
 		}
 	}
 	answered := remove(t, caches[0])
-	fatal(t, suite.Client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: b}}))
+	testenv.NoError(t, suite.Client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: b}}))
 	namespaceGone(t, b)
 	o.Fail(nil)
 	emptied(t, a)

@@ -27,6 +27,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/largest"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 var fromFlag = flag.String("from", "", "commit whose operator TestUpgrade_RollsNoPod upgrades from")
@@ -49,23 +50,22 @@ var images = []cachev1alpha1.Image{
 
 // TestUpgrade_RollsNoPod upgrades the operator of an earlier commit, under Memcacheds of random
 // fields. No ReplicaSet may be new, except of those Memcacheds that the events name which
-// docs/install.md lists.
+// docs/user/upgrade.md lists.
 func TestUpgrade_RollsNoPod(t *testing.T) {
 	if *fromFlag == "" {
 		t.Skip("-from names no commit to upgrade from")
 	}
 	figure := measure(t, "an upgrade rolls no pod, save where the old operator left something behind")
-	namespace := newNamespace(t)
+	namespace := suite.NewNamespace(t)
 	o := startOperator(t, "--watch-namespaces="+namespace)
 	o.process.Terminate(t)
-	current := suite.program
-	t.Cleanup(func() { suite.program = current })
-	suite.program = buildCommit(t, *fromFlag)
+	current := suite.Binary
+	t.Cleanup(func() { suite.Binary = current })
+	suite.Binary = buildCommit(t, *fromFlag)
 	o.restart()
 	o.process.Ready(t)
 
 	random := rand.New(rand.NewPCG(11, 0))
-	stale := map[string]bool{}
 	for i := range upgraded {
 		create(t, func() *cachev1alpha1.Memcached {
 			mc := &cachev1alpha1.Memcached{Spec: randomSpec(random)}
@@ -83,18 +83,12 @@ func TestUpgrade_RollsNoPod(t *testing.T) {
 		edit(t, mc, func(spec *cachev1alpha1.MemcachedSpec) { delete(spec.NodeSelector, "c") })
 	}
 	o.quiet(t, namespace, upgradeQuiet)
-	deployments := &appsv1.DeploymentList{}
-	fatal(t, suite.Client.List(t.Context(), deployments, client.InNamespace(namespace)))
-	for _, deployment := range deployments.Items {
-		if _, ok := deployment.Spec.Template.Spec.NodeSelector["c"]; ok {
-			stale[deployment.Name] = true
-		}
-	}
+	stale := staleDeployments(t, namespace)
 	o.process.Terminate(t)
 	before := replicaSets(t, namespace)
-	fatal(t, suite.Client.DeleteAllOf(t.Context(), &eventsv1.Event{}, client.InNamespace(namespace)))
+	testenv.NoError(t, suite.Client.DeleteAllOf(t.Context(), &eventsv1.Event{}, client.InNamespace(namespace)))
 
-	suite.program = current
+	suite.Binary = current
 	o.restart()
 	o.process.Ready(t)
 	o.quiet(t, namespace, upgradeQuiet)
@@ -107,18 +101,36 @@ func TestUpgrade_RollsNoPod(t *testing.T) {
 		}
 		rolled++
 		if !listed[name] || !stale[name] {
-			var changes strings.Builder
-			was, is := templates(before[name]), templates(sets)
-			mark(&changes, "- ", was, is)
-			mark(&changes, "+ ", is, was)
 			t.Errorf("the pods of %s were replaced; listed by its events: %v, left behind by the old operator: %v\n%s",
-				name, listed[name], stale[name], changes.String())
+				name, listed[name], stale[name], changedLines(templates(before[name]), templates(sets)))
 		}
 	}
 	if len(after) != upgraded || rolled != len(stale) {
 		t.Errorf("%d Deployments, %d rolled out, %d left behind by the old operator", len(after), rolled, len(stale))
 	}
 	figure.set("%d Memcacheds, %d of them stale: %d rolled out, %d listed", upgraded, len(stale), rolled, len(listed))
+}
+
+// staleDeployments returns the Deployments that still have the removed key of the node selector.
+func staleDeployments(t *testing.T, namespace string) map[string]bool {
+	t.Helper()
+	stale := map[string]bool{}
+	deployments := &appsv1.DeploymentList{}
+	testenv.NoError(t, suite.Client.List(t.Context(), deployments, client.InNamespace(namespace)))
+	for _, deployment := range deployments.Items {
+		if _, ok := deployment.Spec.Template.Spec.NodeSelector["c"]; ok {
+			stale[deployment.Name] = true
+		}
+	}
+	return stale
+}
+
+// changedLines returns the lines that was has and is has not, and the reverse.
+func changedLines(was, is string) string {
+	var changes strings.Builder
+	mark(&changes, "- ", was, is)
+	mark(&changes, "+ ", is, was)
+	return changes.String()
 }
 
 // buildCommit builds the operator of a commit and returns the program's path.
@@ -148,7 +160,7 @@ func create(t *testing.T, generate func() *cachev1alpha1.Memcached) {
 	for range 100 {
 		mc := generate()
 		content, err := json.Marshal(mc.Spec)
-		fatal(t, err)
+		testenv.NoError(t, err)
 		if len(content) > maxSpec {
 			continue
 		}
@@ -190,10 +202,10 @@ func replicaSets(t *testing.T, namespace string) map[string]state {
 	t.Helper()
 	list := &appsv1.ReplicaSetList{}
 	sets := map[string]state{}
-	fatal(t, suite.Client.List(t.Context(), list, client.InNamespace(namespace)))
+	testenv.NoError(t, suite.Client.List(t.Context(), list, client.InNamespace(namespace)))
 	for _, set := range list.Items {
 		text, err := yaml.Marshal(set.Spec.Template)
-		fatal(t, err)
+		testenv.NoError(t, err)
 		owner := set.OwnerReferences[0].Name
 		if sets[owner] == nil {
 			sets[owner] = state{}
@@ -208,15 +220,15 @@ func templates(sets state) string {
 	return strings.Join(slices.Sorted(maps.Values(sets)), "")
 }
 
-// changedByUpgrade returns the Memcacheds that have an event of reason Applied, as the command
-// in docs/install.md lists them.
+// changedByUpgrade returns the Memcacheds that have an event of type Normal, as the command in
+// docs/user/upgrade.md lists them.
 func changedByUpgrade(t *testing.T, namespace string) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
 	list := &eventsv1.EventList{}
-	fatal(t, suite.Client.List(t.Context(), list, client.InNamespace(namespace)))
+	testenv.NoError(t, suite.Client.List(t.Context(), list, client.InNamespace(namespace)))
 	for _, event := range list.Items {
-		if event.Reason == "Applied" {
+		if event.Type == "Normal" && event.ReportingController == "memcached-operator" {
 			names[event.Regarding.Name] = true
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // toggled are the features that are turned on and off while others have their part in
@@ -21,8 +23,8 @@ var toggled = []string{
 	"service.annotations", "service.clusterIPService", "service.labels", "serviceAccountName", "tls with auth", "tls.plaintextPort",
 }
 
-// ofOthers is what others add to each child. The key of the annotation is nobody else's
-// here: what somebody else has, and a feature sets too, goes with the feature.
+// ofOthers is what other managers add to each child. No feature sets the same annotation: a key that
+// a feature sets too would be removed with the feature.
 var ofOthers = map[string]string{
 	deployment: `
 metadata: {labels: {example.com/team: others}, annotations: {example.com/note: others}}
@@ -35,7 +37,7 @@ spec:
 	budget:  "metadata: {labels: {example.com/team: others}, annotations: {example.com/note: others}}",
 }
 
-func TestWhatOthersAddSurvivesEveryFeature(t *testing.T) {
+func TestFeature_KeepsFieldsOfOthers(t *testing.T) {
 	t.Parallel()
 	for sentence, inject := range map[string]func(s *subject, child *unstructured.Unstructured, part map[string]any){
 		"by server-side apply": (*subject).applyPart,
@@ -46,7 +48,7 @@ func TestWhatOthersAddSurvivesEveryFeature(t *testing.T) {
 			s := newSubject(t, "cache")
 			for key, text := range ofOthers {
 				var part map[string]any
-				fatal(t, yaml.Unmarshal([]byte(text), &part))
+				testenv.NoError(t, yaml.Unmarshal([]byte(text), &part))
 				inject(s, s.children[key], part)
 			}
 			s.look()
@@ -74,13 +76,13 @@ func (s *subject) applyPart(child *unstructured.Unstructured, part map[string]an
 	object.SetGroupVersionKind(child.GroupVersionKind())
 	object.SetNamespace(child.GetNamespace())
 	object.SetName(child.GetName())
-	fatal(s.T, suite.Client.Apply(s.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("injector")))
+	testenv.NoError(s.T, suite.Client.Apply(s.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("injector")))
 }
 
 // updatePart writes child with part in it, in front of what lists have.
 func (s *subject) updatePart(child *unstructured.Unstructured, part map[string]any) {
 	s.Helper()
-	poll(s.T, "somebody else should write "+child.GetName(), func(ctx context.Context) (bool, error) {
+	testenv.Eventually(s.T, "another manager should write "+child.GetName(), func(ctx context.Context) (bool, error) {
 		live := child.DeepCopy()
 		if err := suite.Client.Get(ctx, client.ObjectKeyFromObject(child), live); err != nil {
 			return false, err
@@ -129,7 +131,7 @@ func (s *subject) mustHoldOthers(when string) {
 	}
 	mustHave(deployment, "spec", "template", "metadata")
 	pod, _, err := unstructured.NestedMap(s.children[deployment].Object, "spec", "template", "spec")
-	fatal(s.T, err)
+	testenv.NoError(s.T, err)
 	for list, field := range map[string]string{"containers": "image", "volumes": "emptyDir"} {
 		items, _ := pod[list].([]any)
 		if !slices.ContainsFunc(items, func(item any) bool {

@@ -13,44 +13,47 @@ import (
 
 const goodPatch = `{target: {kind: Deployment}, patch: "metadata: {annotations: {example.com/note: good}}"}`
 
-func TestAPatchThatFailsStallsAndChangesNothing(t *testing.T) {
+// failingPatches are patches that cannot be applied, and what the message says.
+var failingPatches = map[string]struct {
+	patch string
+	words string
+}{
+	"rejects a path that does not exist": {
+		`{target: {kind: Deployment}, patch: "[{op: replace, path: /spec/nowhere/at, value: 1}]"}`,
+		"Deployment cache: operation 0: /spec/nowhere/at does not exist",
+	},
+	"rejects a JSON patch whose test fails": {
+		`{target: {kind: Deployment}, patch: "[{op: test, path: /spec/replicas, value: 7}]"}`,
+		"Deployment cache: operation 0: /spec/replicas is not what the test expects",
+	},
+	"rejects an unknown JSON patch op": {
+		`{target: {kind: Service}, patch: "[{op: toggle, path: /spec, value: 7}]"}`,
+		"operation 0: op must be add, remove, replace, move or test",
+	},
+	"rejects a map in place of a list": {
+		`{target: {kind: Deployment}, patch: "spec: {template: {spec: {containers: logger}}}"}`,
+		"Deployment cache: spec.template.spec.containers: expected a list",
+	},
+	"rejects an unknown field": {
+		`{target: {kind: Deployment}, patch: "spec: {replica: 3}"}`,
+		"spec.replica",
+	},
+	"rejects a target that selects no object": {
+		`{target: {kind: StatefulSet, group: apps}, patch: "spec: {replicas: 3}"}`,
+		"its target selects none of this Memcached's objects: Service cache, Deployment cache, PodDisruptionBudget cache",
+	},
+	"rejects invalid YAML":                     {`{target: {kind: Deployment}, patch: "spec: {"}`, "it cannot be read as YAML: line 1"},
+	"rejects a patch of neither form":          {`{target: {kind: Deployment}, patch: "3"}`, "a patch is either a part of an object or a list of operations"},
+	"rejects a change of the name":             {`{target: {kind: Service}, patch: "metadata: {name: web}"}`, "a patch may not change metadata.name"},
+	"rejects a change of the selector":         {`{target: {kind: Service}, patch: "spec: {selector: {app: web}}"}`, "a patch may not change spec.selector"},
+	"rejects a change of the operator's label": {`{target: {kind: Deployment}, patch: "metadata: {labels: {memcached_cr: web}}"}`, "a patch may not change the label memcached_cr"},
+	"rejects the removal of the owner":         {`{target: {kind: Deployment}, patch: "metadata: {ownerReferences: null}"}`, "a patch may not change metadata.ownerReferences"},
+	"rejects the removal of the object":        {`{target: {kind: PodDisruptionBudget}, patch: "{$patch: delete}"}`, "a patch may not remove or replace an object as a whole"},
+}
+
+func TestPatches_FailureStallsAndChangesNothing(t *testing.T) {
 	t.Parallel()
-	for sentence, row := range map[string]struct {
-		patch string
-		words string
-	}{
-		"a path that is not there": {
-			`{target: {kind: Deployment}, patch: "[{op: replace, path: /spec/nowhere/at, value: 1}]"}`,
-			"Deployment cache: operation 0: /spec/nowhere/at does not exist",
-		},
-		"a test that fails": {
-			`{target: {kind: Deployment}, patch: "[{op: test, path: /spec/replicas, value: 7}]"}`,
-			"Deployment cache: operation 0: /spec/replicas is not what the test expects",
-		},
-		"an operation that there is not": {
-			`{target: {kind: Service}, patch: "[{op: toggle, path: /spec, value: 7}]"}`,
-			"operation 0: op must be add, remove, replace, move or test",
-		},
-		"a part of another form": {
-			`{target: {kind: Deployment}, patch: "spec: {template: {spec: {containers: logger}}}"}`,
-			"Deployment cache: spec.template.spec.containers: expected a list",
-		},
-		"a field that there is not": {
-			`{target: {kind: Deployment}, patch: "spec: {replica: 3}"}`,
-			"spec.replica",
-		},
-		"a target that is not there": {
-			`{target: {kind: StatefulSet, group: apps}, patch: "spec: {replicas: 3}"}`,
-			"its target selects none of this Memcached's objects: Service cache, Deployment cache, PodDisruptionBudget cache",
-		},
-		"no YAML":          {`{target: {kind: Deployment}, patch: "spec: {"}`, "it cannot be read as YAML: line 1"},
-		"neither form":     {`{target: {kind: Deployment}, patch: "3"}`, "a patch is either a part of an object or a list of operations"},
-		"another name":     {`{target: {kind: Service}, patch: "metadata: {name: web}"}`, "a patch may not change metadata.name"},
-		"another selector": {`{target: {kind: Service}, patch: "spec: {selector: {app: web}}"}`, "a patch may not change spec.selector"},
-		"our label":        {`{target: {kind: Deployment}, patch: "metadata: {labels: {memcached_cr: web}}"}`, "a patch may not change the label memcached_cr"},
-		"no owner":         {`{target: {kind: Deployment}, patch: "metadata: {ownerReferences: null}"}`, "a patch may not change metadata.ownerReferences"},
-		"no object":        {`{target: {kind: PodDisruptionBudget}, patch: "{$patch: delete}"}`, "a patch may not remove or replace an object as a whole"},
-	} {
+	for sentence, row := range failingPatches {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			s := newSubject(t, "cache", "patches: ["+goodPatch+"]")
@@ -58,7 +61,7 @@ func TestAPatchThatFailsStallsAndChangesNothing(t *testing.T) {
 
 			s.set("threads: 8", "patches: ["+goodPatch+", "+row.patch+"]")
 			s.stalled("with a patch that fails", cachev1alpha1.ReasonInvalidPatch, "spec.patches[1]: ", row.words)
-			for _, sent := range suite.take(s.namespace) {
+			for _, sent := range take(s.namespace) {
 				if sent.object != "memcacheds/cache/status" {
 					t.Errorf("with a patch that fails, %s is written", sent.object)
 				}
@@ -69,17 +72,17 @@ func TestAPatchThatFailsStallsAndChangesNothing(t *testing.T) {
 
 			s.told = s.mc.Generation
 			want := []string{deployment, service}
-			if got := s.step("once it is mended", "threads: 8", "patches: ["+goodPatch+
-				`, {target: {kind: Service}, patch: "[{op: add, path: /metadata/annotations, value: {example.com/note: mended}}]"}]`); !slices.Equal(got, want) {
-				t.Errorf("once it is mended, changed are %v, want %v", got, want)
+			if got := s.step("once it is corrected", "threads: 8", "patches: ["+goodPatch+
+				`, {target: {kind: Service}, patch: "[{op: add, path: /metadata/annotations, value: {example.com/note: corrected}}]"}]`); !slices.Equal(got, want) {
+				t.Errorf("once it is corrected, changed are %v, want %v", got, want)
 			}
 			s.step("once they are gone")
 		})
 	}
 }
 
-// The API server knows more about an object than its schema says.
-func TestAPatchThatTheServerRefusesStallsItsObjectOnly(t *testing.T) {
+// TestPatches_RejectionStallsOneObject: the API server validates more than the schema of an object.
+func TestPatches_RejectionStallsOneObject(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, "cache")
 	before := s.children[deployment]
@@ -91,7 +94,7 @@ func TestAPatchThatTheServerRefusesStallsItsObjectOnly(t *testing.T) {
 		t.Errorf("the Deployment was changed: restartPolicy is %s", policy)
 	}
 
-	suite.take(s.namespace)
+	take(s.namespace)
 	s.told = s.mc.Generation
-	s.step("once it is mended", "service: {labels: {team: web}}", `patches: [{target: {kind: Deployment}, patch: "spec: {template: {spec: {hostname: cache}}}"}]`)
+	s.step("once it is corrected", "service: {labels: {team: web}}", `patches: [{target: {kind: Deployment}, patch: "spec: {template: {spec: {hostname: cache}}}"}]`)
 }

@@ -26,6 +26,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/status"
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // samples are the objects of config/samples, by their files.
@@ -33,7 +34,7 @@ func samples(t *testing.T) map[string][]*unstructured.Unstructured {
 	t.Helper()
 	found := map[string][]*unstructured.Unstructured{}
 	root := filepath.Join(controlplane.Root(), "config", "samples")
-	fatal(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	testenv.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" || entry.Name() == "kustomization.yaml" {
 			return err
 		}
@@ -75,16 +76,16 @@ func documents(content []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-func TestEverySampleIsTakenUp(t *testing.T) {
+func TestSamples_AreReconciled(t *testing.T) {
 	t.Parallel()
 	for file, objects := range samples(t) {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			namespace := newNamespace(t)
+			namespace := suite.NewNamespace(t)
 			var memcacheds []*cachev1alpha1.Memcached
 			for _, object := range objects {
 				object.SetNamespace(namespace)
-				fatal(t, suite.Client.Create(t.Context(), object, client.FieldValidation("Strict")))
+				testenv.NoError(t, suite.Client.Create(t.Context(), object, client.FieldValidation("Strict")))
 				if object.GetKind() == cachev1alpha1.MemcachedKind.Kind {
 					memcacheds = append(memcacheds, &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object.GetName()}})
 				}
@@ -99,7 +100,7 @@ func TestEverySampleIsTakenUp(t *testing.T) {
 						t.Logf("%s: %v", mc.Name, why)
 					}
 				})
-				poll(t, mc.Name+" should be taken up", func(ctx context.Context) (bool, error) {
+				testenv.Eventually(t, mc.Name+" should be reconciled", func(ctx context.Context) (bool, error) {
 					why = takenUp(ctx, mc)
 					return why == nil, nil
 				})
@@ -108,7 +109,7 @@ func TestEverySampleIsTakenUp(t *testing.T) {
 	}
 }
 
-// takenUp is what a Memcached lacks to be taken up: a status that says so, and every
+// takenUp returns what a Memcached lacks to count as reconciled: a status that says so, and every
 // object that is rendered for it. Whether pods run is not asked.
 func takenUp(ctx context.Context, mc *cachev1alpha1.Memcached) error {
 	if err := suite.Client.Get(ctx, client.ObjectKeyFromObject(mc), mc); err != nil {
@@ -121,7 +122,7 @@ func takenUp(ctx context.Context, mc *cachev1alpha1.Memcached) error {
 	if status.IsPaused(mc) {
 		return nil
 	}
-	objects, err := suite.renderer.Render(mc)
+	objects, err := suite.operator.Renderer.Render(mc)
 	if err != nil {
 		return err
 	}
@@ -136,14 +137,14 @@ func takenUp(ctx context.Context, mc *cachev1alpha1.Memcached) error {
 	return nil
 }
 
-func TestEverySampleIsInAKustomization(t *testing.T) {
+func TestSamples_AreInAKustomization(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(controlplane.Root(), "config", "samples")
 	for file := range samples(t) {
 		content, err := os.ReadFile(filepath.Join(root, filepath.Dir(file), "kustomization.yaml"))
-		fatal(t, err)
+		testenv.NoError(t, err)
 		var kustomization struct{ Resources []string }
-		fatal(t, yaml.Unmarshal(content, &kustomization))
+		testenv.NoError(t, yaml.Unmarshal(content, &kustomization))
 		if !slices.Contains(kustomization.Resources, filepath.Base(file)) {
 			t.Errorf("%s is in no kustomization", file)
 		}
@@ -157,7 +158,7 @@ func specs(t *testing.T, objects ...*unstructured.Unstructured) []map[string]any
 	for _, object := range objects {
 		if object.GetKind() == cachev1alpha1.MemcachedKind.Kind {
 			spec, _, err := unstructured.NestedMap(object.Object, "spec")
-			fatal(t, err)
+			testenv.NoError(t, err)
 			found = append(found, spec)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -26,6 +25,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // subject is a Memcached in a namespace of its own.
@@ -34,7 +34,7 @@ type subject struct {
 	namespace string
 	mc        *cachev1alpha1.Memcached
 	// children are the namespace's objects of the kinds of the templates, by names such
-	// as deployments/cache, as they were when somebody last looked.
+	// as deployments/cache, as they were at the last look.
 	children map[string]*unstructured.Unstructured
 	// told is the generation that the status spoke of then.
 	told int64
@@ -44,12 +44,12 @@ type subject struct {
 // operator is done with it.
 func newSubject(t *testing.T, name string, spec ...string) *subject {
 	t.Helper()
-	s := &subject{T: t, namespace: newNamespace(t)}
+	s := &subject{T: t, namespace: suite.NewNamespace(t)}
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": merged(t, spec...)}}
 	object.SetGroupVersionKind(cachev1alpha1.MemcachedKind)
 	object.SetNamespace(s.namespace)
 	object.SetName(name)
-	fatal(t, suite.Client.Create(t.Context(), object))
+	testenv.NoError(t, suite.Client.Create(t.Context(), object))
 	s.mc = &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
 	s.Cleanup(func() {
 		if s.Failed() {
@@ -60,14 +60,6 @@ func newSubject(t *testing.T, name string, spec ...string) *subject {
 	return s
 }
 
-// newNamespace makes a namespace. It stays as long as the control plane.
-func newNamespace(t *testing.T) string {
-	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "features-"}}
-	fatal(t, suite.Client.Create(t.Context(), namespace))
-	return namespace.Name
-}
-
 // merged is the spec of size 0 with the fields of each of specs, in YAML, over those of
 // the ones before it.
 func merged(t *testing.T, specs ...string) map[string]any {
@@ -75,7 +67,7 @@ func merged(t *testing.T, specs ...string) map[string]any {
 	spec := map[string]any{"size": int64(0)}
 	for _, text := range specs {
 		var fields map[string]any
-		fatal(t, yaml.Unmarshal([]byte(text), &fields))
+		testenv.NoError(t, yaml.Unmarshal([]byte(text), &fields))
 		maps.Copy(spec, fields)
 	}
 	return spec
@@ -85,14 +77,14 @@ func merged(t *testing.T, specs ...string) map[string]any {
 func (s *subject) set(spec ...string) {
 	s.Helper()
 	patch, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/spec", "value": merged(s.T, spec...)}})
-	fatal(s.T, err)
-	fatal(s.T, suite.Client.Patch(s.Context(), s.mc, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner("user")))
+	testenv.NoError(s.T, err)
+	testenv.NoError(s.T, suite.Client.Patch(s.Context(), s.mc, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner("user")))
 }
 
 // await waits until the status speaks of the spec as it is now, and holds says so too.
 func (s *subject) await(what string, holds func() bool) {
 	s.Helper()
-	poll(s.T, what, func(ctx context.Context) (bool, error) {
+	testenv.Eventually(s.T, what, func(ctx context.Context) (bool, error) {
 		err := suite.Client.Get(ctx, client.ObjectKeyFromObject(s.mc), s.mc)
 		return err == nil && s.mc.Status.ObservedGeneration == s.mc.Generation && holds(), client.IgnoreNotFound(err)
 	})
@@ -111,7 +103,7 @@ func (s *subject) settled(when string) {
 		return s.is(cachev1alpha1.ConditionReady, metav1.ConditionTrue, "") ||
 			s.is(cachev1alpha1.ConditionReady, metav1.ConditionUnknown, cachev1alpha1.ReasonPaused)
 	})
-	if c := meta.FindStatusCondition(s.mc.Status.Conditions, cachev1alpha1.ConditionReady); strings.Contains(c.Message, "left out") {
+	if c := meta.FindStatusCondition(s.mc.Status.Conditions, cachev1alpha1.ConditionReady); strings.Contains(c.Message, "skipped") {
 		s.Errorf("%s: %s", when, c.Message)
 	}
 }
@@ -158,10 +150,10 @@ func (s *subject) mustHaveChanged(when string, want ...string) {
 func (s *subject) read() map[string]*unstructured.Unstructured {
 	s.Helper()
 	children := map[string]*unstructured.Unstructured{}
-	for _, kind := range suite.renderer.Kinds() {
+	for _, kind := range suite.operator.Renderer.Kinds() {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind)
-		fatal(s.T, suite.Client.List(s.Context(), list, client.InNamespace(s.namespace)))
+		testenv.NoError(s.T, suite.Client.List(s.Context(), list, client.InNamespace(s.namespace)))
 		for _, item := range list.Items {
 			children[resource(s.T, kind)+"/"+item.GetName()] = &item
 		}
@@ -173,11 +165,11 @@ func (s *subject) read() map[string]*unstructured.Unstructured {
 func resource(t *testing.T, kind schema.GroupVersionKind) string {
 	t.Helper()
 	mapping, err := suite.Client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	return mapping.Resource.Resource
 }
 
-// content is what of an object somebody meant: all but what the cluster keeps books of.
+// content returns an object without the fields that the API server and controllers maintain.
 func content(object *unstructured.Unstructured) map[string]any {
 	if object == nil {
 		return nil
@@ -213,7 +205,7 @@ func (s *subject) done(when string) (changed []string) {
 	changed = s.look()
 	var written []string
 	statuses := 0
-	for _, sent := range suite.take(s.namespace) {
+	for _, sent := range take(s.namespace) {
 		switch {
 		case sent.object == "memcacheds/"+s.mc.Name+"/status":
 			statuses++
@@ -239,14 +231,14 @@ func (s *subject) done(when string) (changed []string) {
 func (s *subject) atRest(when string) {
 	s.Helper()
 	s.cacheIsCurrent(when)
-	if sent := suite.take(s.namespace); len(sent) > 0 {
+	if sent := take(s.namespace); len(sent) > 0 {
 		s.Errorf("%s: the operator still sent %v", when, sent)
 	}
-	result, err := suite.reconciler.Reconcile(s.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s.mc)})
+	result, err := suite.operator.Reconciler.Reconcile(s.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s.mc)})
 	if err != nil || result != (ctrl.Result{}) {
 		s.Errorf("%s: a further reconcile ends with %+v, %v", when, result, err)
 	}
-	if sent := suite.take(s.namespace); len(sent) > 0 {
+	if sent := take(s.namespace); len(sent) > 0 {
 		s.Errorf("%s: a further reconcile sent %v", when, sent)
 	}
 }
@@ -254,16 +246,16 @@ func (s *subject) atRest(when string) {
 // cacheIsCurrent waits until the operator sees its objects as they are.
 func (s *subject) cacheIsCurrent(when string) {
 	s.Helper()
-	poll(s.T, when+": the operator should see its objects", func(ctx context.Context) (bool, error) {
+	testenv.Eventually(s.T, when+": the operator should see its objects", func(ctx context.Context) (bool, error) {
 		for _, child := range s.read() {
 			if !metav1.IsControlledBy(child, s.mc) {
 				continue
 			}
-			cached, err := apply.NewObject(suite.manager.GetScheme(), child.GroupVersionKind())
+			cached, err := apply.NewObject(suite.operator.GetScheme(), child.GroupVersionKind())
 			if err != nil {
 				return false, err
 			}
-			err = suite.manager.GetCache().Get(ctx, client.ObjectKeyFromObject(child), cached)
+			err = suite.operator.GetCache().Get(ctx, client.ObjectKeyFromObject(child), cached)
 			if apierrors.IsNotFound(err) || err == nil && cached.GetResourceVersion() != child.GetResourceVersion() {
 				return false, nil
 			}

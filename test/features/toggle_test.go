@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // feature is a field that comes, changes and goes.
@@ -38,7 +39,7 @@ const (
 	rule          = "prometheusrules/cache"
 )
 
-// features has a row for every feature; TestEveryPropertyHasAFeature sees to that.
+// features has a row for every feature; TestProperties_HaveAFeature sees to that.
 var features = map[string]feature{
 	"containerPort": {on: "containerPort: 21211", changed: "containerPort: 21212", writes: deployment + " " + service},
 	"image":         {on: "image: memcached:1.6.45-alpine", changed: "image: example.com/memcached:1", writes: deployment},
@@ -168,7 +169,7 @@ func annotated(value string) string {
 	return "patches: [" + strings.Join(patches, ", ") + "]"
 }
 
-func TestAFeatureComesChangesAndGoes(t *testing.T) {
+func TestFeature_IsAddedChangedAndRemoved(t *testing.T) {
 	t.Parallel()
 	for name, f := range features {
 		t.Run(name, func(t *testing.T) {
@@ -193,17 +194,17 @@ func TestAFeatureComesChangesAndGoes(t *testing.T) {
 	}
 }
 
-// Each golden file's Memcached, so that features are tried together too.
-func TestWhatTheGoldenFilesHaveComesAndGoes(t *testing.T) {
+// TestFeature_GoldenFilesAreAddedAndRemoved sets the spec of each golden file, which combine features.
+func TestFeature_GoldenFilesAreAddedAndRemoved(t *testing.T) {
 	t.Parallel()
 	for file, input := range inputs(t) {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			spec, _, err := unstructured.NestedMap(input.Object, "spec")
-			fatal(t, err)
+			testenv.NoError(t, err)
 			delete(spec, "size") // no pods
 			text, err := yaml.Marshal(spec)
-			fatal(t, err)
+			testenv.NoError(t, err)
 			s := newSubject(t, input.GetName())
 			before := s.children
 			s.step("when it comes", string(text))
@@ -217,13 +218,13 @@ func TestWhatTheGoldenFilesHaveComesAndGoes(t *testing.T) {
 func inputs(t *testing.T) map[string]*unstructured.Unstructured {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(controlplane.Root(), "reconcilers", "render", "testdata", "memcacheds", "*.yaml"))
-	fatal(t, err)
+	testenv.NoError(t, err)
 	found := map[string]*unstructured.Unstructured{}
 	for _, file := range files {
 		content, err := os.ReadFile(file)
-		fatal(t, err)
+		testenv.NoError(t, err)
 		input := &unstructured.Unstructured{}
-		fatal(t, yaml.Unmarshal(content, &input.Object))
+		testenv.NoError(t, yaml.Unmarshal(content, &input.Object))
 		found[strings.TrimSuffix(filepath.Base(file), ".yaml")] = input
 	}
 	if len(found) == 0 {

@@ -9,9 +9,10 @@ import (
 	"testing"
 
 	"github.com/example/memcached-operator/test/certificate"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
-func TestAuth(t *testing.T) {
+func TestAuth_RequiresPassword(t *testing.T) {
 	t.Parallel()
 	server := certificate.New(t, "cache")
 	plaintext := freePort(t)
@@ -49,10 +50,10 @@ func TestAuth(t *testing.T) {
 			refused(t, "a look at the settings of a stranger", err, "unauthenticated")
 
 			client := p.connect(t, test.config)
-			must(t, client.Login(test.user, test.password))
-			must(t, client.Set("key", "value"))
+			testenv.NoError(t, client.Login(test.user, test.password))
+			testenv.NoError(t, client.Set("key", "value"))
 			got, err := client.Stats("settings")
-			must(t, err)
+			testenv.NoError(t, err)
 			if got["auth_enabled_ascii"] == "no" || got["binding_protocol"] != "ascii" {
 				t.Errorf("memcached has auth_enabled_ascii %s, binding_protocol %s", got["auth_enabled_ascii"], got["binding_protocol"])
 			}

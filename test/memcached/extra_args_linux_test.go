@@ -15,6 +15,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // extraArgs are examples of everything that spec.extraArgs takes, and how they show in
@@ -65,7 +67,7 @@ var extraArgs = map[string]settings{
 	"--extended=worker_logbuf_size=128":       {"worker_logbuf_size": "131072"},
 }
 
-func TestExtraArgs(t *testing.T) {
+func TestExtraArgs_ReachMemcached(t *testing.T) {
 	t.Parallel()
 	for arg, want := range extraArgs {
 		t.Run(arg, func(t *testing.T) {
@@ -75,16 +77,16 @@ func TestExtraArgs(t *testing.T) {
 	}
 }
 
-// TestExtraArgsExamples sees that the examples above are those that the API takes, and
+// TestExtraArgs_ExamplesMatchTheAPI sees that the examples above are those that the API takes, and
 // miss none.
-func TestExtraArgsExamples(t *testing.T) {
+func TestExtraArgs_ExamplesMatchTheAPI(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]bool{}
 	var patterns []*regexp.Regexp
 	for _, pattern := range extraArgsPatterns(t) {
 		patterns = append(patterns, regexp.MustCompile(pattern))
 		parsed, err := syntax.Parse(pattern, syntax.Perl)
-		must(t, err)
+		testenv.NoError(t, err)
 		for _, text := range texts(parsed) {
 			allowed[option(text)] = true
 		}
@@ -118,9 +120,9 @@ func option(arg string) string {
 func extraArgsPatterns(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(repository, "config", "crd", "bases", "cache.example.com_memcacheds.yaml"))
-	must(t, err)
+	testenv.NoError(t, err)
 	var crd apiextensionsv1.CustomResourceDefinition
-	must(t, yaml.Unmarshal(text, &crd))
+	testenv.NoError(t, yaml.Unmarshal(text, &crd))
 	items := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["extraArgs"].Items
 	if items == nil {
 		t.Fatal("the CRD has no spec.extraArgs")
@@ -171,8 +173,8 @@ func texts(pattern *syntax.Regexp) []string {
 	}
 }
 
-// What stands in a field of its own holds, whatever extraArgs says of the same setting.
-func TestFieldsHoldAgainstExtraArgs(t *testing.T) {
+// TestExtraArgs_DoNotOverrideFields: a field of the spec takes precedence over the same setting in extraArgs.
+func TestExtraArgs_DoNotOverrideFields(t *testing.T) {
 	t.Parallel()
 	startsWith(t, "{maxItemSize: 96Ki, extraArgs: [--extended=slab_chunk_max=1, --max-item-size=2048, --extended=idle_timeout=1, --udp-port=11211], idleTimeoutSeconds: 90}",
 		settings{"slab_chunk_max": "32768", "item_size_max": "98304", "idle_timeout": "90", "udpport": "0"})

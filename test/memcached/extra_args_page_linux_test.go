@@ -11,24 +11,26 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
-// TestExtraArgsPage sees that the page for users lists what the API takes: each option,
+// TestExtraArgs_PageIsComplete sees that the page for users lists what the API takes: each option,
 // and no other.
-func TestExtraArgsPage(t *testing.T) {
+func TestExtraArgs_PageIsComplete(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]bool{}
 	for _, pattern := range extraArgsPatterns(t) {
 		parsed, err := syntax.Parse(pattern, syntax.Perl)
-		must(t, err)
+		testenv.NoError(t, err)
 		for _, text := range texts(parsed) {
 			allowed[option(text)] = true
 		}
 	}
 	page, err := os.ReadFile(filepath.Join(repository, "docs", "reference", "extra-args.md"))
-	must(t, err)
+	testenv.NoError(t, err)
 	_, lists, _ := strings.Cut(string(page), "\n## Options\n")
-	lists, _, _ = strings.Cut(lists, "\n## Why no others\n")
+	lists, _, _ = strings.Cut(lists, "\n## Rejected options\n")
 	listed := map[string]bool{}
 	for line := range strings.Lines(lists) {
 		cells := strings.Split(line, "|")

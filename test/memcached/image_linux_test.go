@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // repository is the root of the repository.
@@ -38,17 +40,17 @@ func imageWith(t *testing.T, program string, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, path := range []string{"usr/bin", "dev", "etc", "proc", "sys"} {
-		must(t, os.MkdirAll(filepath.Join(dir, path), 0o755))
+		testenv.NoError(t, os.MkdirAll(filepath.Join(dir, path), 0o755))
 	}
-	must(t, os.WriteFile(filepath.Join(dir, "etc", "hosts"), nil, 0o600))
+	testenv.NoError(t, os.WriteFile(filepath.Join(dir, "etc", "hosts"), nil, 0o600))
 	content, err := os.ReadFile(program)
 	if err != nil {
 		t.Fatalf("run make test: %v", err)
 	}
 	file := filepath.Join(dir, "usr", "bin", filepath.Base(program))
-	must(t, os.WriteFile(file, content, 0o755))
+	testenv.NoError(t, os.WriteFile(file, content, 0o755))
 	for _, name := range names {
-		must(t, os.Symlink(filepath.Base(program), filepath.Join(filepath.Dir(file), name)))
+		testenv.NoError(t, os.Symlink(filepath.Base(program), filepath.Join(filepath.Dir(file), name)))
 	}
 	return dir
 }
@@ -57,7 +59,7 @@ func imageWith(t *testing.T, program string, names ...string) string {
 func unpacked(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join(repository, "bin", "memcached-root"))
-	must(t, err)
+	testenv.NoError(t, err)
 	if _, err := os.Stat(filepath.Join(dir, "usr", "bin", "memcached")); err == nil {
 		return dir
 	}

@@ -4,15 +4,15 @@ package memcached_test
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"testing"
 
 	"github.com/example/memcached-operator/test/certificate"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
-func TestMetrics(t *testing.T) {
+func TestMetrics_AreServed(t *testing.T) {
 	t.Parallel()
 	before, after := certificate.New(t, "cache"), certificate.New(t, "cache")
 	// The exporter shows the server's certificate as its own.
@@ -20,10 +20,10 @@ func TestMetrics(t *testing.T) {
 	tests := map[string]struct {
 		tls string
 	}{
-		"without TLS":                         {},
-		"with TLS":                            {"tls: {secretName: pair, clientAuth: None}"},
-		"with certificates of clients":        {"tls: {secretName: pair, clientAuth: Require}"},
-		"with certificates of clients, asked": {"tls: {secretName: pair, clientAuth: Request}"},
+		"serves without TLS":                            {},
+		"serves with TLS":                               {"tls: {secretName: pair, clientAuth: None}"},
+		"serves when client certificates are required":  {"tls: {secretName: pair, clientAuth: Require}"},
+		"serves when client certificates are requested": {"tls: {secretName: pair, clientAuth: Request}"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestMetrics(t *testing.T) {
 			p.eventually(t, "memcached shows the new certificate", func() error {
 				return answers(t, p.port, trusting(t, after, after))
 			})
-			must(t, exports(t, port, "memcached_up 1"))
+			testenv.NoError(t, exports(t, port, "memcached_up 1"))
 		})
 	}
 }
@@ -48,21 +48,9 @@ func TestMetrics(t *testing.T) {
 // exports tells whether the exporter shows lines that match the patterns.
 func exports(t *testing.T, port string, patterns ...string) error {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+port+"/metrics", http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
+	_, text := testenv.HTTPGet(t, http.DefaultClient, "http://127.0.0.1:"+port+"/metrics", "")
 	for _, pattern := range patterns {
-		if !regexp.MustCompile(`(?m)^` + pattern + `$`).Match(text) {
+		if !regexp.MustCompile(`(?m)^` + pattern + `$`).MatchString(text) {
 			return fmt.Errorf("the exporter does not show %s", pattern)
 		}
 	}

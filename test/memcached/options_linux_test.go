@@ -5,12 +5,14 @@ package memcached_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // settings are what memcached says of itself, by its own names.
 type settings map[string]string
 
-func TestOptions(t *testing.T) {
+func TestOptions_ReachMemcached(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		spec string
@@ -63,7 +65,7 @@ func startsWith(t *testing.T, spec string, want settings) {
 	t.Helper()
 	p := start(t, given{spec: spec})
 	got, err := p.connect(t, nil).Stats("settings")
-	must(t, err)
+	testenv.NoError(t, err)
 	if got["tcpport"] != p.port {
 		t.Errorf("memcached's port is %s, want %s", got["tcpport"], p.port)
 	}
@@ -74,9 +76,9 @@ func startsWith(t *testing.T, spec string, want settings) {
 	}
 }
 
-// The largest value is a little less than the item, which has the key and memcached's own
-// notes in it.
-func TestLargestItem(t *testing.T) {
+// TestMaxItemSize_IsTheLimit: the largest value is a little smaller than the item, which contains the key and memcached's
+// own header.
+func TestMaxItemSize_IsTheLimit(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		spec string
@@ -93,9 +95,9 @@ func TestLargestItem(t *testing.T) {
 			t.Parallel()
 			client := start(t, given{spec: test.spec}).connect(t, nil)
 			value := strings.Repeat("x", test.fits)
-			must(t, client.Set("largest", value))
+			testenv.NoError(t, client.Set("largest", value))
 			got, err := client.Get("largest")
-			must(t, err)
+			testenv.NoError(t, err)
 			if got != value {
 				t.Errorf("of %d bytes, %d came back", len(value), len(got))
 			}

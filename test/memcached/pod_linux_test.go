@@ -26,6 +26,7 @@ import (
 	"github.com/example/memcached-operator/manifests"
 	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/test/memcached"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // patience is how long a test waits for what must happen.
@@ -58,10 +59,10 @@ func start(t *testing.T, g given) *pod {
 		box.Containers = append(box.Containers, containerOf(t, c, p.volumes))
 	}
 	command, err := box.command()
-	must(t, err)
+	testenv.NoError(t, err)
 	command.Stdout, command.Stderr = p.output, p.output
 	stdin, err := command.StdinPipe()
-	must(t, err)
+	testenv.NoError(t, err)
 	if err := command.Start(); err != nil {
 		if os.Getuid() != 0 {
 			t.Skipf("pods run in namespaces, which this user may not make: run it as root (%v)", err)
@@ -87,18 +88,18 @@ func start(t *testing.T, g given) *pod {
 func rendered(t *testing.T, g given, port string) corev1.PodSpec {
 	t.Helper()
 	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Name: "cache", Namespace: "default", UID: "0"}}
-	must(t, yaml.UnmarshalStrict([]byte(g.spec), &mc.Spec))
+	testenv.NoError(t, yaml.UnmarshalStrict([]byte(g.spec), &mc.Spec))
 	number, err := strconv.ParseInt(port, 10, 32)
-	must(t, err)
+	testenv.NoError(t, err)
 	mc.Spec.Size, mc.Spec.ContainerPort = new(int32(1)), new(int32(number))
 	renderer, err := renderers[g.reloader]()
-	must(t, err)
+	testenv.NoError(t, err)
 	objects, err := renderer.Render(mc)
-	must(t, err)
+	testenv.NoError(t, err)
 	for _, object := range objects {
 		if object.GetKind() == "Deployment" {
 			var deployment appsv1.Deployment
-			must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &deployment))
+			testenv.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &deployment))
 			return deployment.Spec.Template.Spec
 		}
 	}
@@ -147,7 +148,7 @@ func containerOf(t *testing.T, c corev1.Container, volumes map[string]*volume) c
 		result.Env = append(result.Env, name+"="+value)
 	}
 	for _, m := range c.VolumeMounts {
-		must(t, os.MkdirAll(filepath.Join(image, m.MountPath), 0o755))
+		testenv.NoError(t, os.MkdirAll(filepath.Join(image, m.MountPath), 0o755))
 		result.Mounts[m.MountPath] = volumes[m.Name].dir
 	}
 	return result
@@ -233,7 +234,7 @@ const (
 	lastPort  = 32000
 )
 
-// freePort is a port that nobody uses, and that no other test gets.
+// freePort returns a port that is not in use and that no other test gets.
 func freePort(t *testing.T) string {
 	t.Helper()
 	ports.CompareAndSwap(0, firstPort+int32(os.Getpid())%1000)
@@ -244,7 +245,7 @@ func freePort(t *testing.T) string {
 		}
 		address := ":" + strconv.Itoa(int(port))
 		if listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address); err == nil {
-			must(t, listener.Close())
+			testenv.NoError(t, listener.Close())
 			return address[1:]
 		}
 	}
@@ -268,11 +269,4 @@ func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String()
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/example/memcached-operator/test/certificate"
 	"github.com/example/memcached-operator/test/memcached"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // secured is a pod with TLS, client certificates and users.
@@ -15,8 +16,8 @@ const secured = "{auth: {secretName: users, key: auth}, tls: {secretName: pair, 
 
 func users(lines string) secret { return secret{"auth": []byte(lines)} }
 
-// TestReload rotates both Secrets: what is in the cache stays, and so do connections.
-func TestReload(t *testing.T) {
+// TestReload_OnChangedFiles rotates both Secrets: what is in the cache stays, and so do connections.
+func TestReload_OnChangedFiles(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ reloader string }{
 		"with the shell of memcached's own image": {},
@@ -32,8 +33,8 @@ func TestReload(t *testing.T) {
 				"pair":  tlsSecret(before, known),
 			}})
 			old := p.connect(t, trusting(t, before, known))
-			must(t, old.Login("alice", "one"))
-			must(t, old.Set("key", "value"))
+			testenv.NoError(t, old.Login("alice", "one"))
+			testenv.NoError(t, old.Set("key", "value"))
 
 			p.volumes["tls"].write(t, tlsSecret(after, known, newcomer))
 			p.volumes["auth"].write(t, users("alice:uno\ncarol:three\n"))
@@ -52,7 +53,7 @@ func TestReload(t *testing.T) {
 			for user, password := range map[string]string{"alice": "one", "bob": "two"} {
 				refused(t, "the old password of "+user, p.connect(t, trusting(t, after, known)).Login(user, password), "authentication failure")
 			}
-			must(t, p.connect(t, trusting(t, after, known)).Login("alice", "uno"))
+			testenv.NoError(t, p.connect(t, trusting(t, after, known)).Login("alice", "uno"))
 			if answers(t, p.port, trusting(t, before, known)) == nil {
 				t.Error("memcached still shows the old certificate")
 			}
@@ -60,9 +61,9 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestReloadOfBrokenFiles sees that files which cannot be used cost nothing, and that the
+// TestReload_KeepsServingOnBrokenFiles sees that files which cannot be used cost nothing, and that the
 // next good ones are.
-func TestReloadOfBrokenFiles(t *testing.T) {
+func TestReload_KeepsServingOnBrokenFiles(t *testing.T) {
 	t.Parallel()
 	first, second, client := certificate.New(t, "cache"), certificate.New(t, "cache"), certificate.New(t)
 	broken := tlsSecret(second, client)
@@ -75,7 +76,7 @@ func TestReloadOfBrokenFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := start(t, given{spec: secured, secrets: map[string]secret{"users": users("alice:one\n"), "pair": tlsSecret(first, client)}})
-			must(t, p.connect(t, trusting(t, first, client)).Login("alice", "one"))
+			testenv.NoError(t, p.connect(t, trusting(t, first, client)).Login("alice", "one"))
 
 			// Passwords are read at the same moment, so that theirs tells that it came.
 			p.volumes["tls"].write(t, test.pair)
@@ -97,10 +98,10 @@ func TestReloadOfBrokenFiles(t *testing.T) {
 	}
 }
 
-// TestDroppedAuthority pins a limit of memcached that docs/tls.md tells: a reload adds
+// TestReload_DropsAuthority pins a limit of memcached that docs/user/tls.md tells: a reload adds
 // authorities for client certificates and drops none. When this fails, memcached has
 // learned it.
-func TestDroppedAuthority(t *testing.T) {
+func TestReload_DropsAuthority(t *testing.T) {
 	t.Parallel()
 	first, second, dropped, kept := certificate.New(t, "cache"), certificate.New(t, "cache"), certificate.New(t), certificate.New(t)
 	p := start(t, given{spec: "tls: {secretName: pair, clientAuth: Require}", secrets: map[string]secret{"pair": tlsSecret(first, dropped)}})

@@ -18,7 +18,7 @@ import (
 const sandboxVariable = "MEMCACHED_TEST_SANDBOX"
 
 // sandbox is what a container runtime does for the containers of a pod that share their
-// process namespace: they see each other's processes and nobody else's, and their own
+// process namespace: they see each other's processes and no others, and their own
 // files with the volumes mounted. The network is the machine's.
 type sandbox struct {
 	UID, GID   uint32

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/example/memcached-operator/test/certificate"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // tlsSecret is a Secret with pair, and with what clients must be signed by.
@@ -46,7 +47,7 @@ func answers(t *testing.T, port string, config *tls.Config) error {
 	return err
 }
 
-func TestTLS(t *testing.T) {
+func TestTLS_IsServed(t *testing.T) {
 	t.Parallel()
 	server, known, unknown := certificate.New(t, "cache"), certificate.New(t), certificate.New(t)
 	tests := map[string]struct {
@@ -66,7 +67,7 @@ func TestTLS(t *testing.T) {
 				secrets: map[string]secret{"pair": tlsSecret(server, known)},
 			})
 			got, err := p.connect(t, trusting(t, server, known)).Stats("settings")
-			must(t, err)
+			testenv.NoError(t, err)
 			if got["ssl_enabled"] != "yes" || got["ssl_verify_mode"] != test.mode {
 				t.Errorf("memcached has ssl_enabled %s, ssl_verify_mode %s; want yes, %s", got["ssl_enabled"], got["ssl_verify_mode"], test.mode)
 			}
@@ -76,7 +77,7 @@ func TestTLS(t *testing.T) {
 				taken  bool
 			}{
 				{"without a certificate", trusting(t, server), test.takesNone},
-				{"with a certificate that nobody knows", trusting(t, server, unknown), test.takesUnknown},
+				{"with a certificate of an unknown authority", trusting(t, server, unknown), test.takesUnknown},
 				{"that trusts another server", trusting(t, unknown, known), false},
 				{"without TLS", nil, false},
 			} {
@@ -88,7 +89,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-func TestPlaintextPort(t *testing.T) {
+func TestTLS_PlaintextPort(t *testing.T) {
 	t.Parallel()
 	server, known := certificate.New(t, "cache"), certificate.New(t)
 	for _, clientAuth := range []string{"None", "Require"} {
@@ -99,9 +100,9 @@ func TestPlaintextPort(t *testing.T) {
 				spec:    fmt.Sprintf("tls: {secretName: pair, clientAuth: %s, plaintextPort: %s}", clientAuth, plaintext),
 				secrets: map[string]secret{"pair": tlsSecret(server, known)},
 			})
-			must(t, p.connect(t, trusting(t, server, known)).Set("key", "value"))
+			testenv.NoError(t, p.connect(t, trusting(t, server, known)).Set("key", "value"))
 			client, err := dial(t, plaintext, nil)
-			must(t, err)
+			testenv.NoError(t, err)
 			if value, err := client.Get("key"); err != nil || value != "value" {
 				t.Errorf("the plain-text port shows %q, %v", value, err)
 			}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // secret is the data of a Secret.
@@ -34,10 +36,10 @@ func volumesOf(t *testing.T, spec corev1.PodSpec, secrets map[string]secret) map
 		if os.Getuid() == 0 {
 			made.group = int(*spec.SecurityContext.FSGroup)
 		}
-		must(t, os.Chmod(made.dir, 0o755))
+		testenv.NoError(t, os.Chmod(made.dir, 0o755))
 		made.write(t, data)
 		for _, item := range v.Secret.Items {
-			must(t, os.Symlink(filepath.Join("..data", item.Path), filepath.Join(made.dir, item.Path)))
+			testenv.NoError(t, os.Symlink(filepath.Join("..data", item.Path), filepath.Join(made.dir, item.Path)))
 		}
 		volumes[v.Name] = made
 	}
@@ -48,23 +50,23 @@ func volumesOf(t *testing.T, spec corev1.PodSpec, secrets map[string]secret) map
 func (v *volume) write(t *testing.T, data secret) {
 	t.Helper()
 	dir, err := os.MkdirTemp(v.dir, "..")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o755))
+	testenv.NoError(t, err)
+	testenv.NoError(t, os.Chmod(dir, 0o755))
 	for _, item := range v.source.Items {
 		value, ok := data[item.Key]
 		if !ok {
 			t.Fatalf("Secret %s has no key %s", v.source.SecretName, item.Key)
 		}
 		file := filepath.Join(dir, item.Path)
-		must(t, os.WriteFile(file, value, 0o600))
-		must(t, os.Chown(file, -1, v.group))
-		must(t, os.Chmod(file, os.FileMode(*v.source.DefaultMode)))
+		testenv.NoError(t, os.WriteFile(file, value, 0o600))
+		testenv.NoError(t, os.Chown(file, -1, v.group))
+		testenv.NoError(t, os.Chmod(file, os.FileMode(*v.source.DefaultMode)))
 	}
 	link := filepath.Join(v.dir, "..data")
 	old, _ := os.Readlink(link)
-	must(t, os.Symlink(filepath.Base(dir), link+"_tmp"))
-	must(t, os.Rename(link+"_tmp", link))
+	testenv.NoError(t, os.Symlink(filepath.Base(dir), link+"_tmp"))
+	testenv.NoError(t, os.Rename(link+"_tmp", link))
 	if old != "" {
-		must(t, os.RemoveAll(filepath.Join(v.dir, old)))
+		testenv.NoError(t, os.RemoveAll(filepath.Join(v.dir, old)))
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/example/memcached-operator/manifests"
 	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/reconcilers/status"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // bareManager is the bare client's field manager.
@@ -52,11 +53,11 @@ func measureBare(t *testing.T, count int) bareFigures {
 		all[i] = newBareWrites(t, mc)
 	}
 	bare, err := client.New(e.operator, client.Options{Scheme: e.Client.Scheme()})
-	fatal(t, err)
+	testenv.NoError(t, err)
 	options := []client.ApplyOption{client.FieldOwner(bareManager), client.ForceOwnership}
 	var figures bareFigures
 	start := time.Now()
-	fatal(t, inParallel(count, func(i int) error {
+	testenv.NoError(t, inParallel(count, func(i int) error {
 		for _, child := range all[i].children {
 			if err := bare.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(child), options...); err != nil {
 				return err
@@ -67,7 +68,7 @@ func measureBare(t *testing.T, count int) bareFigures {
 	}))
 	figures.objects = time.Since(start)
 	start = time.Now()
-	fatal(t, inParallel(count, func(i int) error { return bare.Create(t.Context(), all[i].event) }))
+	testenv.NoError(t, inParallel(count, func(i int) error { return bare.Create(t.Context(), all[i].event) }))
 	figures.events = time.Since(start)
 	figures.requests = e.proxy.counts().of(func(r request) bool { return r.isWrite() || r.isEvent() })
 	return figures
@@ -77,10 +78,10 @@ func measureBare(t *testing.T, count int) bareFigures {
 func newBareWrites(t *testing.T, mc *cachev1alpha1.Memcached) bareWrites {
 	t.Helper()
 	children, err := renderer(t).Render(mc)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	computed := status.Compute(status.Observation{Memcached: mc, Now: time.Now()})
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&computed)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	applied := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": cachev1alpha1.SchemeGroupVersion.String(),
 		"kind":       "Memcached",
@@ -90,7 +91,7 @@ func newBareWrites(t *testing.T, mc *cachev1alpha1.Memcached) bareWrites {
 	event := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: mc.Namespace, Name: mc.Name + ".applied"},
 		EventTime:  metav1.NowMicro(), ReportingController: bareManager, ReportingInstance: bareManager,
-		Type: corev1.EventTypeNormal, Reason: "Applied", Action: "Apply", Note: "created three objects",
+		Type: corev1.EventTypeNormal, Reason: "Created", Action: "Create", Note: "created three objects",
 		Regarding: corev1.ObjectReference{
 			APIVersion: cachev1alpha1.SchemeGroupVersion.String(), Kind: "Memcached",
 			Namespace: mc.Namespace, Name: mc.Name, UID: mc.UID, ResourceVersion: mc.ResourceVersion,
@@ -106,9 +107,9 @@ func renderer(t *testing.T) *render.Renderer {
 	t.Helper()
 	if shared == nil {
 		tree, err := render.LoadTree(manifests.FS)
-		fatal(t, err)
+		testenv.NoError(t, err)
 		shared, err = render.New(tree, render.Defaults{})
-		fatal(t, err)
+		testenv.NoError(t, err)
 	}
 	return shared
 }

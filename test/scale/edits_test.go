@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const (
@@ -39,7 +40,7 @@ type editFigures struct{ p50, p99, most time.Duration }
 func (e *env) measureEdits(t *testing.T, all []*cachev1alpha1.Memcached) editFigures {
 	t.Helper()
 	seen := e.watchGenerations(t)
-	eventually(t, "the watch should show all Deployments", settleInterval, time.Minute, func() bool { return seen.count() >= len(all) })
+	testenv.Within(t, time.Minute, "the watch should show all Deployments", func() bool { return seen.count() >= len(all) })
 	random := rand.New(rand.NewPCG(11, 2026))
 	var took []time.Duration
 	for i := range edits {
@@ -47,9 +48,9 @@ func (e *env) measureEdits(t *testing.T, all []*cachev1alpha1.Memcached) editFig
 		key := client.ObjectKeyFromObject(mc)
 		before, _ := seen.of(key)
 		patch := fmt.Appendf(nil, `{"spec":{"maxConnections":%d}}`, leastConnections+i)
-		fatal(t, e.Client.Patch(t.Context(), memcached(mc.Namespace, mc.Name), client.RawPatch(types.MergePatchType, patch)))
+		testenv.NoError(t, e.Client.Patch(t.Context(), testenv.Memcached(mc.Namespace, mc.Name, 0), client.RawPatch(types.MergePatchType, patch)))
 		answered := time.Now()
-		eventually(t, fmt.Sprintf("edit %d should change the Deployment %s", i, key), time.Millisecond, editTimeout, func() bool {
+		testenv.Within(t, editTimeout, fmt.Sprintf("edit %d should change the Deployment %s", i, key), func() bool {
 			generation, at := seen.of(key)
 			if generation > before {
 				took = append(took, max(0, at.Sub(answered)))
@@ -84,7 +85,7 @@ func (e *env) watchGenerations(t *testing.T) *generations {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	watcher, err := e.watcher(t).Watch(ctx, metadataList(appsv1.SchemeGroupVersion.WithKind("Deployment")))
-	fatal(t, err)
+	testenv.NoError(t, err)
 	g := &generations{seen: map[types.NamespacedName]generation{}}
 	go func() {
 		for event := range watcher.ResultChan() {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const (
@@ -30,26 +30,18 @@ const (
 // env is a control plane with controllers and a simulated node. What the operator sends goes
 // through a proxy.
 type env struct {
-	*controlplane.ControlPlane
+	*testenv.Env
 	proxy *proxy
-	// operator is the operator's identity, with the roles that `make deploy` gives it.
+	// operator is the operator's identity, whose requests go through the proxy.
 	operator *rest.Config
 }
 
 // newEnv starts an env, until the test ends.
 func newEnv(t *testing.T) *env {
 	t.Helper()
-	plane, err := controlplane.Start()
-	fatal(t, err)
-	t.Cleanup(func() {
-		if err := plane.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	identity, err := plane.OperatorConfig(t.Context())
-	fatal(t, err)
-	p := newProxy(t, plane.Config)
-	e := &env{ControlPlane: plane, proxy: p, operator: p.through(identity)}
+	shared := testenv.New(t, testenv.Setup{Identity: true})
+	p := newProxy(t, shared.Config)
+	e := &env{Env: shared, proxy: p, operator: p.through(shared.Operator)}
 	for i := range namespaces {
 		e.createNamespace(t, namespaceOf(i))
 	}
@@ -59,26 +51,18 @@ func newEnv(t *testing.T) *env {
 
 func (e *env) createNamespace(t *testing.T, name string) {
 	t.Helper()
-	fatal(t, e.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	testenv.NoError(t, e.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 }
 
 // namespaceOf returns the namespace of Memcached i.
 func namespaceOf(i int) string { return fmt.Sprintf("scale-%d", i%namespaces) }
 
-// memcached returns a Memcached of size 0: its children are all there, and no pod.
-func memcached(namespace, name string) *cachev1alpha1.Memcached {
-	return &cachev1alpha1.Memcached{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec:       cachev1alpha1.MemcachedSpec{Size: new(int32(0))},
-	}
-}
-
 // createMemcacheds creates count Memcacheds.
 func (e *env) createMemcacheds(t *testing.T, count int) []*cachev1alpha1.Memcached {
 	t.Helper()
 	created := make([]*cachev1alpha1.Memcached, count)
-	fatal(t, inParallel(count, func(i int) error {
-		created[i] = memcached(namespaceOf(i), fmt.Sprintf("cache-%d", i))
+	testenv.NoError(t, inParallel(count, func(i int) error {
+		created[i] = testenv.Memcached(namespaceOf(i), fmt.Sprintf("cache-%d", i), 0)
 		return e.Client.Create(t.Context(), created[i])
 	}))
 	return created
@@ -88,7 +72,7 @@ func (e *env) createMemcacheds(t *testing.T, count int) []*cachev1alpha1.Memcach
 func (e *env) checkReady(t *testing.T, count int) {
 	t.Helper()
 	list := &cachev1alpha1.MemcachedList{}
-	fatal(t, e.Client.List(t.Context(), list))
+	testenv.NoError(t, e.Client.List(t.Context(), list))
 	ready := 0
 	for _, mc := range list.Items {
 		c := meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionReady)
@@ -113,6 +97,6 @@ func metadataList(kind schema.GroupVersionKind) *metav1.PartialObjectMetadataLis
 func (e *env) watcher(t *testing.T) client.WithWatch {
 	t.Helper()
 	watcher, err := client.NewWithWatch(e.Config, client.Options{Scheme: e.Client.Scheme()})
-	fatal(t, err)
+	testenv.NoError(t, err)
 	return watcher
 }

@@ -5,7 +5,7 @@
 // Package scale measures the operator's program with many Memcacheds, on a control plane
 // with its controllers running, beside a bare client that makes the same writes in the same
 // run. It prints each figure beside its goal and fails where one is missed. `make scale`
-// runs it; docs/scale.md says what is measured and holds the results.
+// runs it; docs/user/scale.md says what is measured and holds the results.
 package scale
 
 import (
@@ -14,7 +14,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -23,11 +22,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/util/wait"
-	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
-
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const (
@@ -46,8 +42,7 @@ var (
 
 // suite is what all tests of the package share.
 var suite struct {
-	// program is the path of the operator's program.
-	program string
+	testenv.Env
 	// sizes are the numbers of Memcacheds to measure with.
 	sizes []int
 	// started is when the tests began.
@@ -56,41 +51,23 @@ var suite struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	code, err := runTests(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func runTests(m *testing.M) (code int, err error) {
 	suite.started = time.Now()
-	ctrllog.SetLogger(logr.Discard())
 	for text := range strings.SplitSeq(*sizesFlag, ",") {
 		size, err := strconv.Atoi(text)
 		if err != nil || size < 1 {
-			return 1, fmt.Errorf("-sizes: %q is not a number of Memcacheds", text)
+			fmt.Fprintf(os.Stderr, "-sizes: %q is not a number of Memcacheds\n", text)
+			os.Exit(1)
 		}
 		suite.sizes = append(suite.sizes, size)
 	}
-	dir, err := os.MkdirTemp("", "memcached-operator-")
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	suite.program = filepath.Join(dir, "memcached-operator")
-	if err := build(dir); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	os.Exit(testenv.Main(m, &suite.Env, testenv.Setup{NoControlPlane: true, Binary: build}))
 }
 
 // build builds the operator as the Dockerfile does, with -profiles plus overlayProgram.
-func build(dir string) error {
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -X main.version=scale", "-o", suite.program}
+func build(ctx context.Context, path string) error {
+	args := []string{"-trimpath", "-buildvcs=false", "-ldflags=-s -w -X main.version=scale"}
 	if *profilesFlag != "" {
-		overlay := filepath.Join(dir, "overlay.json")
+		overlay := filepath.Join(filepath.Dir(path), "overlay.json")
 		content := fmt.Sprintf(`{"Replace": {%q: %q}}`, filepath.Join(controlplane.Root(), "profiles.go"),
 			filepath.Join(controlplane.Root(), "test", "scale", "testdata", overlayProgram))
 		if err := os.WriteFile(overlay, []byte(content), 0o600); err != nil {
@@ -98,33 +75,7 @@ func build(dir string) error {
 		}
 		args = append(args, "-overlay="+overlay)
 	}
-	command := exec.Command("go", append(args, ".")...)
-	command.Dir = controlplane.Root()
-	// With C the program is twice as large.
-	command.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the operator: %w\n%s", err, output)
-	}
-	return nil
-}
-
-func fatal(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// eventually waits until condition holds, and fails with what was waited for when it does
-// not within timeout.
-func eventually(t *testing.T, what string, interval, timeout time.Duration, condition func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), interval, timeout, true, func(context.Context) (bool, error) {
-		return condition(), nil
-	})
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
+	return testenv.GoBuild(ctx, path, args...)
 }
 
 // inParallel calls do with 0 to count-1, writers at a time. It stops at errors, which it

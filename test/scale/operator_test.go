@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,10 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const (
@@ -58,14 +55,14 @@ type operator struct {
 // at the latest.
 func (e *env) start(t *testing.T) *operator {
 	t.Helper()
-	o := &operator{env: e, probes: freeAddress(t), metrics: freeAddress(t), ended: make(chan struct{})}
+	o := &operator{env: e, probes: testenv.FreeAddress(t), metrics: testenv.FreeAddress(t), ended: make(chan struct{})}
 	dir := t.TempDir()
 	o.output, o.profile = filepath.Join(dir, "output"), filepath.Join(dir, "profile")
 	output, err := os.Create(o.output)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	defer output.Close()
-	o.command = exec.CommandContext(context.WithoutCancel(t.Context()), suite.program,
-		"--kubeconfig="+e.kubeconfig(t, filepath.Join(dir, "kubeconfig")),
+	o.command = exec.CommandContext(context.WithoutCancel(t.Context()), suite.Binary,
+		"--kubeconfig="+testenv.Kubeconfig(t, e.operator, ""),
 		"--leader-elect", "--leader-elect-namespace="+controlplane.OperatorNamespace,
 		"--max-concurrent-reconciles="+strconv.Itoa(writers),
 		"--health-probe-bind-address="+o.probes,
@@ -76,7 +73,7 @@ func (e *env) start(t *testing.T) *operator {
 	o.command.Stdout, o.command.Stderr = output, output
 	e.proxy.forgetLease()
 	o.started = time.Now()
-	fatal(t, o.command.Start())
+	testenv.NoError(t, o.command.Start())
 	go func() {
 		_ = o.command.Wait() // the process's state says the same
 		close(o.ended)
@@ -91,27 +88,6 @@ func (e *env) start(t *testing.T) *operator {
 	return o
 }
 
-// kubeconfig writes the operator's identity to the file name, and returns name.
-func (e *env) kubeconfig(t *testing.T, name string) string {
-	t.Helper()
-	config := clientcmdapi.NewConfig()
-	config.Clusters["scale"] = &clientcmdapi.Cluster{Server: e.operator.Host, CertificateAuthorityData: e.operator.CAData}
-	config.AuthInfos["scale"] = &clientcmdapi.AuthInfo{Token: e.operator.BearerToken}
-	config.Contexts["scale"] = &clientcmdapi.Context{Cluster: "scale", AuthInfo: "scale"}
-	config.CurrentContext = "scale"
-	fatal(t, clientcmd.WriteToFile(*config, name))
-	return name
-}
-
-// freeAddress returns an address on loopback that is not in use.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	fatal(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
 // tail returns the last lines of the operator's output.
 func (o *operator) tail() string {
 	content, err := os.ReadFile(o.output)
@@ -124,7 +100,7 @@ func (o *operator) tail() string {
 // stop ends the operator as the kubelet does.
 func (o *operator) stop(t *testing.T) {
 	t.Helper()
-	fatal(t, o.command.Process.Signal(syscall.SIGTERM))
+	testenv.NoError(t, o.command.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-o.ended:
 	case <-time.After(stopTimeout):
@@ -132,8 +108,8 @@ func (o *operator) stop(t *testing.T) {
 	}
 	if *profilesFlag != "" {
 		content, err := os.ReadFile(o.output)
-		fatal(t, err)
-		fatal(t, os.WriteFile(filepath.Join(*profilesFlag, strconv.Itoa(o.command.Process.Pid)+".log"), content, 0o600))
+		testenv.NoError(t, err)
+		testenv.NoError(t, os.WriteFile(filepath.Join(*profilesFlag, strconv.Itoa(o.command.Process.Pid)+".log"), content, 0o600))
 	}
 	if status := o.command.ProcessState.ExitCode(); status != 0 {
 		t.Fatalf("the operator exits with %d:\n%s", status, o.tail())
@@ -143,7 +119,7 @@ func (o *operator) stop(t *testing.T) {
 // ready waits until the operator is ready and returns how long that took from its start.
 func (o *operator) ready(t *testing.T) time.Duration {
 	t.Helper()
-	eventually(t, "the operator should be ready", 10*time.Millisecond, readyTimeout, func() bool {
+	testenv.Within(t, readyTimeout, "the operator should be ready", func() bool {
 		select {
 		case <-o.ended:
 			t.Fatal("the operator ended")
@@ -159,7 +135,7 @@ func (o *operator) ready(t *testing.T) time.Duration {
 func get(t *testing.T, url string) (status int, body []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	response, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, nil
@@ -183,7 +159,7 @@ func (o *operator) metric(t *testing.T, prefix string) float64 {
 		}
 		line = strings.TrimSpace(line)
 		value, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
-		fatal(t, err)
+		testenv.NoError(t, err)
 		total += value
 	}
 	return total
@@ -201,7 +177,7 @@ func (o *operator) settle(t *testing.T, atLeast int) {
 	t.Helper()
 	timeout := 10*time.Minute + time.Duration(atLeast)*200*time.Millisecond
 	last, since := 0, time.Now()
-	eventually(t, fmt.Sprintf("the operator should settle after %d reconciles", atLeast), settleInterval, timeout, func() bool {
+	testenv.Within(t, timeout, fmt.Sprintf("the operator should settle after %d reconciles", atLeast), func() bool {
 		if answered := o.env.proxy.lastAnswer(); answered.After(since) {
 			since = answered
 		}
@@ -230,7 +206,7 @@ func (o *operator) usage(t *testing.T) usage {
 	t.Helper()
 	directory := fmt.Sprintf("/proc/%d/", o.command.Process.Pid)
 	status, err := os.ReadFile(directory + "status")
-	fatal(t, err)
+	testenv.NoError(t, err)
 	var used usage
 	for line := range strings.Lines(string(status)) {
 		key, value, _ := strings.Cut(line, ":")
@@ -244,12 +220,12 @@ func (o *operator) usage(t *testing.T) usage {
 		}
 	}
 	stat, err := os.ReadFile(directory + "stat")
-	fatal(t, err)
+	testenv.NoError(t, err)
 	// The fields behind the program's name, which is in brackets; proc(5) counts from 1.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	for _, field := range []string{fields[14-3], fields[15-3]} { // utime, stime
 		ticks, err := strconv.ParseInt(field, 10, 64)
-		fatal(t, err)
+		testenv.NoError(t, err)
 		used.cpu += time.Duration(ticks) * time.Second / clockTicks
 	}
 	for _, part := range []string{"heap_alloc", "heap_inuse", "heap_idle", "heap_released", "stack_inuse"} {
@@ -262,6 +238,6 @@ func (o *operator) usage(t *testing.T) usage {
 func kibibytes(t *testing.T, value string) int64 {
 	t.Helper()
 	number, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	return number << 10
 }

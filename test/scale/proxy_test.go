@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // request is what requests are counted by.
@@ -96,11 +98,11 @@ type proxy struct {
 func newProxy(t *testing.T, config *rest.Config) *proxy {
 	t.Helper()
 	target, err := url.Parse(config.Host)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	upstream := rest.AnonymousClientConfig(config)
 	upstream.DisableCompression = true // what the client asks for is passed on as it is
 	transport, err := rest.TransportFor(upstream)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	p := &proxy{seen: counts{}}
 	silent := log.New(io.Discard, "", 0) // clients that are stopped break their connections off
 	p.server = httptest.NewUnstartedServer(&httputil.ReverseProxy{

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // restartFigures are about a start of the operator when nothing has changed.
@@ -34,7 +36,7 @@ func (e *env) measureRestart(t *testing.T, o *operator, count int) (*operator, r
 	added := e.watchChildren(t)
 	before := e.proxy.counts()
 	o = e.start(t)
-	fatal(t, e.Client.Create(t.Context(), memcached(newNamespace, "created-after-restart")))
+	testenv.NoError(t, e.Client.Create(t.Context(), testenv.Memcached(newNamespace, "created-after-restart", 0)))
 	createdAt := time.Now()
 	var figures restartFigures
 	figures.ready = o.ready(t)
@@ -71,7 +73,7 @@ func (e *env) watchChildren(t *testing.T) additions {
 	added := make(additions, len(childKinds))
 	for _, kind := range childKinds {
 		watching, err := watcher.Watch(ctx, metadataList(kind), client.InNamespace(newNamespace))
-		fatal(t, err)
+		testenv.NoError(t, err)
 		go func() {
 			for event := range watching.ResultChan() {
 				if event.Type == watch.Added {

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // figures are what was measured with one number of Memcacheds.
@@ -137,17 +139,17 @@ func (o *operator) saveProfiles(t *testing.T, name string) {
 	if *profilesFlag == "" {
 		return
 	}
-	fatal(t, o.command.Process.Signal(syscall.SIGUSR1))
+	testenv.NoError(t, o.command.Process.Signal(syscall.SIGUSR1))
 	// The heap's comes last.
 	for _, kind := range []string{".heap", ".cpu"} {
-		eventually(t, "the operator should write a profile", 100*time.Millisecond, time.Minute, func() bool {
+		testenv.Within(t, time.Minute, "the operator should write a profile", func() bool {
 			_, err := os.Stat(o.profile + kind)
 			return err == nil
 		})
 		content, err := os.ReadFile(o.profile + kind)
-		fatal(t, err)
-		fatal(t, os.Remove(o.profile+kind))
-		fatal(t, os.WriteFile(filepath.Join(*profilesFlag, name+kind), content, 0o600))
+		testenv.NoError(t, err)
+		testenv.NoError(t, os.Remove(o.profile+kind))
+		testenv.NoError(t, os.WriteFile(filepath.Join(*profilesFlag, name+kind), content, 0o600))
 	}
 	used := o.usage(t)
 	t.Logf("profiles %s: %d MiB resident, %d MiB at most; %s", name, used.rss>>20, used.maxRSS>>20, o.tail())

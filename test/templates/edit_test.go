@@ -20,7 +20,7 @@ import (
 	"github.com/example/memcached-operator/test/controlplane"
 )
 
-// Two files that a user adds, of kinds that the shipped templates do not hold.
+// Two files that a user adds, of kinds that the base does not contain.
 const (
 	addedConfigMap = `apiVersion: v1
 kind: ConfigMap
@@ -44,7 +44,7 @@ spec:
     - {port: 11211, protocol: TCP}
   policyTypes: [Ingress]
 `
-	// addedReplacements fills the name of the Memcached into both.
+	// addedReplacements set the name of the Memcached in both.
 	addedReplacements = `
 - source: {kind: Memcached, fieldPath: metadata.name}
   targets:
@@ -63,7 +63,7 @@ func addTo(t *testing.T, dir, kustomization string) {
 	writeFile(t, filepath.Join(dir, "kustomization.yaml"), kustomization)
 }
 
-func TestFilesAddedUnderBaseReachTheClusterWithoutTouchingGo(t *testing.T) {
+func TestTemplates_FilesAddedToTheBase(t *testing.T) {
 	t.Parallel()
 	cluster, kubeconfig := startCluster(t)
 	source := copyTree(t)
@@ -76,17 +76,17 @@ func TestFilesAddedUnderBaseReachTheClusterWithoutTouchingGo(t *testing.T) {
 	stop := runOperator(t, build(t, source), kubeconfig)
 	check(t, cluster, func() {
 		stop()
-		// Taken away again: the roles still cover the kinds, so that they can be pruned.
+		// The roles still include the kinds of the removed files, so that they can be pruned.
 		writeFile(t, filepath.Join(base, "kustomization.yaml"), string(shipped))
 		makeRoles(t, cluster, source)
 		runOperator(t, build(t, source), kubeconfig)
 	})
 }
 
-func TestFilesInAManifestsDirReachTheClusterWithoutARebuild(t *testing.T) {
+func TestTemplates_FilesInAManifestsDir(t *testing.T) {
 	t.Parallel()
 	cluster, kubeconfig := startCluster(t)
-	program := build(t, controlplane.Root())
+	binary := build(t, controlplane.Root())
 	grant(t, cluster)
 	dir := t.TempDir()
 	site := filepath.Join(dir, "components", "site")
@@ -94,14 +94,14 @@ func TestFilesInAManifestsDirReachTheClusterWithoutARebuild(t *testing.T) {
 kind: Component
 resources: [configmap.yaml, networkpolicy.yaml]
 replacements:`+addedReplacements)
-	stop := runOperator(t, program, kubeconfig, "--manifests-dir", dir)
+	stop := runOperator(t, binary, kubeconfig, "--manifests-dir", dir)
 	check(t, cluster, func() {
 		stop()
 		writeFile(t, filepath.Join(site, "kustomization.yaml"), `apiVersion: kustomize.config.k8s.io/v1alpha1
 kind: Component
 resources: []
 `)
-		runOperator(t, program, kubeconfig, "--manifests-dir", dir)
+		runOperator(t, binary, kubeconfig, "--manifests-dir", dir)
 	})
 }
 
@@ -115,7 +115,7 @@ func makeRoles(t *testing.T, cluster *controlplane.ControlPlane, source string) 
 	})
 }
 
-// grant gives the operator what the two files need, as an admin would by hand.
+// grant grants the operator access to the kinds of the two files, as an administrator would.
 func grant(t *testing.T, cluster *controlplane.ControlPlane) {
 	t.Helper()
 	verbs := []any{"get", "list", "watch", "create", "patch", "delete"}
@@ -135,9 +135,9 @@ func grant(t *testing.T, cluster *controlplane.ControlPlane) {
 	}}))
 }
 
-// check follows the two added objects of two Memcacheds in one namespace: made,
-// watched, put back, and, after takeAway, pruned, while what is not theirs stays.
-func check(t *testing.T, cluster *controlplane.ControlPlane, takeAway func()) {
+// check checks that the added objects of two Memcacheds in one namespace are created, that
+// drift of them is reverted, and that they are pruned after remove, while other objects are kept.
+func check(t *testing.T, cluster *controlplane.ControlPlane, remove func()) {
 	t.Helper()
 	const namespace = "default"
 	names := []string{"one", "two"}
@@ -148,32 +148,32 @@ func check(t *testing.T, cluster *controlplane.ControlPlane, takeAway func()) {
 		newMemcached(t, cluster, namespace, name, 0)
 	}
 	for _, name := range names {
-		eventually(t, cluster, configMap(namespace, name+"-settings"), "the ConfigMap, filled in", func(c *corev1.ConfigMap) bool { return c.Data["owner"] == name })
+		eventually(t, cluster, configMap(namespace, name+"-settings"), "the ConfigMap has the name of the Memcached", func(c *corev1.ConfigMap) bool { return c.Data["owner"] == name })
 		policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-		eventually(t, cluster, policy, "the NetworkPolicy, filled in", func(p *networkingv1.NetworkPolicy) bool {
+		eventually(t, cluster, policy, "the NetworkPolicy selects the pods of the Memcached", func(p *networkingv1.NetworkPolicy) bool {
 			return p.Spec.PodSelector.MatchLabels["memcached_cr"] == name
 		})
 
 		changed := configMap(namespace, name+"-settings")
 		fatal(t, cluster.Client.Patch(t.Context(), changed, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"greeting":"bye","mine":"stays"}}`))))
-		eventually(t, cluster, changed, "the greeting put back, and somebody else's key kept", func(c *corev1.ConfigMap) bool {
+		eventually(t, cluster, changed, "the greeting is reverted, and the key of another owner is kept", func(c *corev1.ConfigMap) bool {
 			return c.Data["greeting"] == "hello" && c.Data["mine"] == "stays"
 		})
 		uid := policy.UID
 		fatal(t, cluster.Client.Delete(t.Context(), policy))
-		eventually(t, cluster, policy, "the NetworkPolicy made anew", func(p *networkingv1.NetworkPolicy) bool { return p.UID != uid })
+		eventually(t, cluster, policy, "the NetworkPolicy is created again", func(p *networkingv1.NetworkPolicy) bool { return p.UID != uid })
 	}
 
-	takeAway()
+	remove()
 	for _, name := range names {
 		for _, object := range []client.Object{configMap(namespace, name+"-settings"), &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}} {
-			poll(t, "what is no longer in the templates is pruned", func(ctx context.Context) (bool, error) {
+			poll(t, "objects that are no longer in the templates are pruned", func(ctx context.Context) (bool, error) {
 				err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
 				return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 			})
 		}
 		mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-		eventually(t, cluster, mc, "the rest is as it was", isReady)
+		eventually(t, cluster, mc, "the Memcached is ready", isReady)
 	}
 	fatal(t, cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign))
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package templates edits the templates as a user would, and runs the operator with
-// them against a real control plane.
+// Package templates tests the operator with edited templates on a real control plane.
 package templates
 
 import (
@@ -33,8 +32,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Each test has a control plane of its own: roles are the cluster's, and these
-	// tests change them.
+	// Each test starts its own control plane, since the tests change cluster roles.
 	os.Exit(m.Run())
 }
 
@@ -76,9 +74,9 @@ func writeKubeconfig(t *testing.T, cfg *rest.Config) string {
 // build builds the operator from the source tree at dir.
 func build(t *testing.T, dir string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "memcached-operator")
-	command(t, dir, "go", "build", "-trimpath", "-o", program, ".")
-	return program
+	binary := filepath.Join(t.TempDir(), "memcached-operator")
+	command(t, dir, "go", "build", "-trimpath", "-o", binary, ".")
+	return binary
 }
 
 // command runs a command in dir and fails the test with its output when it fails.
@@ -92,12 +90,12 @@ func command(t *testing.T, dir, name string, arguments ...string) {
 	}
 }
 
-// runOperator runs program until the returned function is called or the test ends.
-func runOperator(t *testing.T, program, kubeconfig string, arguments ...string) (stop func()) {
+// runOperator runs binary until the returned function is called or the test ends.
+func runOperator(t *testing.T, binary, kubeconfig string, arguments ...string) (stop func()) {
 	t.Helper()
 	var log syncBuffer
 	arguments = append([]string{"--kubeconfig", kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0"}, arguments...)
-	c := exec.Command(program, arguments...)
+	c := exec.Command(binary, arguments...)
 	c.Stdout, c.Stderr = &log, &log
 	fatal(t, c.Start())
 	t.Cleanup(func() {
@@ -108,7 +106,7 @@ func runOperator(t *testing.T, program, kubeconfig string, arguments ...string) 
 	stop = sync.OnceFunc(func() {
 		_ = c.Process.Signal(syscall.SIGTERM)
 		if err := c.Wait(); err != nil {
-			t.Errorf("the operator ended with %v:\n%s", err, log.String())
+			t.Errorf("the operator exited with %v:\n%s", err, log.String())
 		}
 	})
 	t.Cleanup(stop)
@@ -132,14 +130,14 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// copyTree copies the repository's sources, as far as the operator is built and its
-// roles are generated from them.
+// copyTree copies the files of the repository from which the operator is built and its roles
+// are generated.
 func copyTree(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	sources, err := fs.Glob(os.DirFS(controlplane.Root()), "*.go")
 	fatal(t, err)
-	for _, name := range append(sources, "go.mod", "go.sum", "apis", "reconcilers", "manifests", "hack/rbac", "config/crd", "config/rbac") {
+	for _, name := range append(sources, "go.mod", "go.sum", "apis", "internal", "reconcilers", "manifests", "hack/rbac", "config/crd", "config/rbac") {
 		from, to := filepath.Join(controlplane.Root(), name), filepath.Join(dir, name)
 		info, err := os.Stat(from)
 		fatal(t, err)
@@ -165,20 +163,20 @@ func copyFile(t *testing.T, from, to string) {
 	fatal(t, out.Close())
 }
 
-// poll asks until holds says so, for a minute at most.
-func poll(t *testing.T, what string, holds func(context.Context) (bool, error)) {
+// poll calls condition until it returns true, for a minute at most.
+func poll(t *testing.T, what string, condition func(context.Context) (bool, error)) {
 	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, holds); err != nil {
+	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, condition); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 }
 
-// eventually reads object until holds says so.
-func eventually[T client.Object](t *testing.T, cluster *controlplane.ControlPlane, object T, what string, holds func(T) bool) T {
+// eventually reads object until condition returns true.
+func eventually[T client.Object](t *testing.T, cluster *controlplane.ControlPlane, object T, what string, condition func(T) bool) T {
 	t.Helper()
 	poll(t, what, func(ctx context.Context) (bool, error) {
 		err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
-		return err == nil && holds(object), client.IgnoreNotFound(err)
+		return err == nil && condition(object), client.IgnoreNotFound(err)
 	})
 	return object
 }

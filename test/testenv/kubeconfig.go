@@ -11,8 +11,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Kubeconfig writes cfg to a file, for server where that is not empty, and returns its name.
-func Kubeconfig(t *testing.T, cfg *rest.Config, server string) string {
+// Kubeconfig writes cfg, which has a token, to a file and returns its path. The file names server
+// unless that is empty.
+func Kubeconfig(t testing.TB, cfg *rest.Config, server string) string {
 	t.Helper()
 	if server == "" {
 		server = cfg.Host
@@ -23,8 +24,6 @@ func Kubeconfig(t *testing.T, cfg *rest.Config, server string) string {
 	config.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
 	config.CurrentContext = "test"
 	name := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, name); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, clientcmd.WriteToFile(*config, name))
 	return name
 }

@@ -7,14 +7,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
-
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/example/memcached-operator/test/controlplane"
 )
@@ -24,20 +24,25 @@ const (
 	exitTimeout = 90 * time.Second
 	// readyTimeout is how long it may take to become ready.
 	readyTimeout = time.Minute
-	pollInterval = 20 * time.Millisecond
 )
 
-// Build builds the operator to the file program.
-func Build(ctx context.Context, program string) error {
-	command := exec.CommandContext(ctx, "go", "build", "-ldflags=-X main.version=1.2.3", "-o", program, ".")
+// Build builds the operator to the file path, as version 1.2.3.
+func Build(ctx context.Context, path string) error {
+	return GoBuild(ctx, path, "-ldflags=-X main.version=1.2.3")
+}
+
+// GoBuild builds the operator to the file path, with flags of `go build`.
+func GoBuild(ctx context.Context, path string, flags ...string) error {
+	command := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", path}, flags, []string{"."})...)
 	command.Dir = controlplane.Root()
+	command.Env = append(os.Environ(), "CGO_ENABLED=0") // as the Dockerfile; with C it is twice as large
 	if output, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("building the operator: %w\n%s", err, output)
 	}
 	return nil
 }
 
-// Process is an operator that runs.
+// Process is an operator that runs as a process of its own.
 type Process struct {
 	Stdout bytes.Buffer
 	Log    Log
@@ -46,17 +51,22 @@ type Process struct {
 	command *exec.Cmd
 }
 
-// Start starts program with args, and an environment without a cluster in it. It ends with
-// the test, at the latest.
-func Start(t *testing.T, program string, args ...string) *Process {
+// StartBinary starts the operator's binary with args, in an environment that names no cluster.
+// It is killed when the test ends, unless it has ended before.
+func StartBinary(t *testing.T, binary string, args ...string) *Process {
 	t.Helper()
-	p := &Process{command: exec.CommandContext(context.WithoutCancel(t.Context()), program, args...), Ended: make(chan struct{})}
+	return StartBinaryEnv(t, binary, nil, args...)
+}
+
+// StartBinaryEnv is StartBinary with variables of the environment, each as NAME=value.
+func StartBinaryEnv(t *testing.T, binary string, variables []string, args ...string) *Process {
+	t.Helper()
+	p := &Process{command: exec.CommandContext(context.WithoutCancel(t.Context()), binary, args...), Ended: make(chan struct{})}
 	p.command.Env = append(os.Environ(), "KUBECONFIG=", "HOME="+t.TempDir(), "KUBERNETES_SERVICE_HOST=", "WATCH_NAMESPACE=",
 		"RELATED_IMAGE_MEMCACHED=", "RELATED_IMAGE_MEMCACHED_EXPORTER=", "RELATED_IMAGE_MEMCACHED_RELOADER=", "ALLOW_PRIVILEGED_FIELDS=", "OPERAND_IMAGES=")
+	p.command.Env = append(p.command.Env, variables...)
 	p.command.Stdout, p.command.Stderr = &p.Stdout, &p.Log
-	if err := p.command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, p.command.Start())
 	go func() {
 		// The process's state says the same.
 		_ = p.command.Wait()
@@ -76,7 +86,7 @@ func (p *Process) Signal(signal os.Signal) error {
 	return p.command.Process.Signal(signal)
 }
 
-// Kill ends the process by SIGKILL and waits for that.
+// Kill ends the process by SIGKILL and waits until it has ended.
 func (p *Process) Kill() {
 	// It fails when the process has ended.
 	_ = p.command.Process.Kill()
@@ -93,7 +103,7 @@ func (p *Process) HasEnded() bool {
 	}
 }
 
-// End waits for the operator's end and returns its exit status.
+// End waits until the operator has ended and returns its exit status.
 func (p *Process) End(t *testing.T) int {
 	t.Helper()
 	select {
@@ -107,9 +117,7 @@ func (p *Process) End(t *testing.T) int {
 // Terminate ends the operator as the kubelet does and returns its exit status.
 func (p *Process) Terminate(t *testing.T) int {
 	t.Helper()
-	if err := p.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, p.Signal(syscall.SIGTERM))
 	return p.End(t)
 }
 
@@ -117,7 +125,7 @@ func (p *Process) Terminate(t *testing.T) int {
 func (p *Process) Ready(t *testing.T) string {
 	t.Helper()
 	var address string
-	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, readyTimeout, true, func(context.Context) (bool, error) {
+	Within(t, readyTimeout, "the operator should be ready", func(context.Context) (bool, error) {
 		if p.HasEnded() {
 			return false, fmt.Errorf("the operator ended")
 		}
@@ -127,16 +135,13 @@ func (p *Process) Ready(t *testing.T) string {
 		if address == "" {
 			return false, nil
 		}
-		status, _ := Get(t, http.DefaultClient, "http://"+address+"/readyz", "")
+		status, _ := HTTPGet(t, http.DefaultClient, "http://"+address+"/readyz", "")
 		return status == http.StatusOK, nil
 	})
-	if err != nil {
-		t.Fatalf("the operator should be ready: %v", err)
-	}
 	return address
 }
 
-// probeAddress returns the address of the probes from the log, or the empty string.
+// probeAddress returns the address of the probes, which the log tells, or the empty string.
 func (p *Process) probeAddress() string {
 	for _, e := range p.Log.Entries() {
 		if e.Name == "health probe" {
@@ -146,14 +151,12 @@ func (p *Process) probeAddress() string {
 	return ""
 }
 
-// Get requests url, with a token where that is not empty. Status 0 means that there was no
-// answer.
-func Get(t *testing.T, client *http.Client, url, token string) (status int, body string) {
+// HTTPGet requests url, with a bearer token unless it is empty. It returns status 0 when there
+// is no answer.
+func HTTPGet(t testing.TB, client *http.Client, url, token string) (status int, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -167,4 +170,13 @@ func Get(t *testing.T, client *http.Client, url, token string) (status int, body
 		return 0, err.Error()
 	}
 	return response.StatusCode, string(content)
+}
+
+// FreeAddress returns an address on loopback that is not in use.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package versions proves docs/crd-versions.md: it runs the commands of that page, in
-// its order, on a control plane of its own with the operator at work. It tests
+// its order, on a control plane of its own with the operator running. It tests
 // hack/crd-safety.sh too.
 package versions
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -17,19 +15,15 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/pages"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // crdFile is where the page says that the CustomResourceDefinition is.
@@ -40,9 +34,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// reader is somebody who follows the page on a cluster.
+// reader follows the page on a cluster.
 type reader struct {
-	*controlplane.ControlPlane
+	*testenv.Env
 	// directory is the reader's copy of the repository: the CRD of a release.
 	directory string
 	// operator is the operator's own identity.
@@ -53,39 +47,13 @@ type reader struct {
 
 func newReader(t *testing.T) *reader {
 	t.Helper()
-	plane, err := controlplane.Start()
-	fatal(t, err)
-	t.Cleanup(func() {
-		if err := plane.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	operator, err := plane.OperatorConfig(t.Context())
-	fatal(t, err)
-	page, err := os.ReadFile(filepath.Join(controlplane.Root(), "docs", "crd-versions.md"))
-	fatal(t, err)
-	return &reader{ControlPlane: plane, directory: t.TempDir(), operator: kubeconfig(t, operator), steps: commands(string(page))}
-}
-
-// commands are the blocks of shell commands of a page, by what precedes the first full
-// stop of their heading.
-func commands(page string) map[string][]string {
-	blocks := map[string][]string{}
-	heading, block, inside := "", "", false
-	for line := range strings.Lines(page) {
-		switch {
-		case strings.HasPrefix(line, "```sh"):
-			inside = true
-		case strings.HasPrefix(line, "```") && inside:
-			blocks[heading] = append(blocks[heading], block)
-			block, inside = "", false
-		case inside:
-			block += line
-		case strings.HasPrefix(line, "## "):
-			heading, _, _ = strings.Cut(strings.TrimPrefix(line, "## "), ".")
-		}
+	env := testenv.New(t, testenv.Setup{Identity: true})
+	steps := map[string][]string{}
+	for _, b := range pages.Shell(t, "docs/crd-versions.md") {
+		step, _, _ := strings.Cut(b.Section, ".")
+		steps[step] = append(steps[step], b.Content)
 	}
-	return blocks
+	return &reader{Env: env, directory: t.TempDir(), operator: testenv.Kubeconfig(t, env.Operator, ""), steps: steps}
 }
 
 // does runs the block of a step, counted from 0, and returns what it prints.
@@ -141,18 +109,17 @@ type version struct {
 func (r *reader) releases(t *testing.T, versions ...version) {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(controlplane.Root(), crdFile))
-	fatal(t, err)
+	testenv.NoError(t, err)
 	content = withVersions(t, content, versions)
 	file := filepath.Join(r.directory, crdFile)
-	fatal(t, os.MkdirAll(filepath.Dir(file), 0o700))
-	fatal(t, os.WriteFile(file, content, 0o600))
+	testenv.WriteFile(t, file, string(content))
 }
 
 // withVersions gives a CRD the versions, each with the schema of its first one.
 func withVersions(t *testing.T, content []byte, versions []version) []byte {
 	t.Helper()
 	crd := map[string]any{}
-	fatal(t, yaml.Unmarshal(content, &crd))
+	testenv.NoError(t, yaml.Unmarshal(content, &crd))
 	spec := crd["spec"].(map[string]any)
 	first := spec["versions"].([]any)[0].(map[string]any)
 	var all []any
@@ -166,7 +133,7 @@ func withVersions(t *testing.T, content []byte, versions []version) []byte {
 	}
 	spec["versions"] = all
 	content, err := yaml.Marshal(crd)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	return content
 }
 
@@ -177,7 +144,7 @@ func build(t *testing.T, version string) string {
 	root, directory := controlplane.Root(), t.TempDir()
 	replaced := map[string]string{}
 	for _, tree := range []string{"apis", "manifests"} {
-		fatal(t, filepath.WalkDir(filepath.Join(root, tree), func(name string, entry os.DirEntry, err error) error {
+		testenv.NoError(t, filepath.WalkDir(filepath.Join(root, tree), func(name string, entry os.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
@@ -195,75 +162,29 @@ func build(t *testing.T, version string) string {
 		}))
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
-	fatal(t, err)
+	testenv.NoError(t, err)
 	file, program := filepath.Join(directory, "overlay.json"), filepath.Join(directory, "memcached-operator")
-	fatal(t, os.WriteFile(file, overlay, 0o600))
-	command := exec.CommandContext(t.Context(), "go", "build", "-overlay", file, "-o", program, ".")
-	command.Dir = root
-	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("building the operator: %v\n%s", err, output)
-	}
+	testenv.NoError(t, os.WriteFile(file, overlay, 0o600))
+	testenv.NoError(t, testenv.GoBuild(t.Context(), program, "-overlay", file))
 	return program
 }
 
-// start starts an operator, waits until it is at work, and returns what stops it.
+// start starts an operator, waits until it reconciles, and returns what stops it.
 func (r *reader) start(t *testing.T, program string) (stop func()) {
 	t.Helper()
-	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	fatal(t, err)
-	logged := func() string {
-		content, err := os.ReadFile(file.Name())
-		fatal(t, err)
-		return string(content)
-	}
-	command := exec.CommandContext(context.WithoutCancel(t.Context()), program, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--allow-privileged-fields")
-	command.Env = append(os.Environ(), "KUBECONFIG="+r.operator)
-	command.Stderr = file
-	fatal(t, command.Start())
+	p := testenv.StartBinary(t, program, "--kubeconfig="+r.operator, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--allow-privileged-fields")
 	stop = sync.OnceFunc(func() {
-		if err := errors.Join(command.Process.Signal(syscall.SIGTERM), command.Wait(), file.Close()); err != nil {
-			t.Errorf("the operator ended with: %v\n%s", err, logged())
+		if status := p.Terminate(t); status != 0 {
+			t.Errorf("the operator exits with %d:\n%s", status, p.Log.String())
 		}
-		for line := range strings.Lines(logged()) {
-			// What is under way when it is stopped fails so.
+		for line := range strings.Lines(p.Log.String()) {
+			// What is in progress when the operator stops is canceled.
 			if strings.Contains(line, `"level":"error"`) && !strings.Contains(line, "context canceled") {
 				t.Errorf("the operator logged: %s", line)
 			}
 		}
 	})
 	t.Cleanup(stop)
-	eventually(t, "the operator should start", func() bool { return strings.Contains(logged(), "Starting workers") })
+	testenv.Eventually(t, "the operator should start", func() bool { return strings.Contains(p.Log.String(), "Starting workers") })
 	return stop
-}
-
-// kubeconfig writes cfg, which has a token, to a file.
-func kubeconfig(t *testing.T, cfg *rest.Config) string {
-	t.Helper()
-	config := clientcmdapi.NewConfig()
-	config.Clusters["test"] = &clientcmdapi.Cluster{Server: cfg.Host, CertificateAuthorityData: cfg.CAData}
-	config.AuthInfos["test"] = &clientcmdapi.AuthInfo{Token: cfg.BearerToken}
-	config.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
-	config.CurrentContext = "test"
-	name := filepath.Join(t.TempDir(), "kubeconfig")
-	fatal(t, clientcmd.WriteToFile(*config, name))
-	return name
-}
-
-func fatal(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// eventually asks until holds says so, for two minutes at most: the garbage collector learns of
-// a new version within half a minute.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
-		return holds(), nil
-	})
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
 }

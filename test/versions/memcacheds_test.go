@@ -21,6 +21,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // gitOps applies a Memcached as a GitOps tool does.
@@ -39,7 +40,7 @@ func (r *reader) memcached(t *testing.T, version, name string) *unstructured.Uns
 	t.Helper()
 	mc := &unstructured.Unstructured{}
 	mc.SetGroupVersionKind(schema.GroupVersionKind{Group: "cache.example.com", Version: version, Kind: "Memcached"})
-	eventually(t, "the Memcached should be readable", func() bool {
+	testenv.Eventually(t, "the Memcached should be readable", func() bool {
 		return r.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, mc) == nil
 	})
 	return mc
@@ -59,7 +60,7 @@ func condition(mc *unstructured.Unstructured, kind string) map[string]any {
 func (r *reader) ready(t *testing.T, version string, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		eventually(t, name+" should be ready", func() bool {
+		testenv.Eventually(t, name+" should be ready", func() bool {
 			mc := r.memcached(t, version, name)
 			c := condition(mc, "Ready")
 			return c != nil && c["status"] == "True" && c["observedGeneration"] == mc.GetGeneration()
@@ -69,13 +70,13 @@ func (r *reader) ready(t *testing.T, version string, names ...string) {
 
 func (r *reader) stalled(t *testing.T, version, name string) {
 	t.Helper()
-	eventually(t, name+" should be stalled", func() bool { return condition(r.memcached(t, version, name), "Stalled") != nil })
+	testenv.Eventually(t, name+" should be stalled", func() bool { return condition(r.memcached(t, version, name), "Stalled") != nil })
 }
 
 func (r *reader) deploymentNow(t *testing.T, name string) *appsv1.Deployment {
 	t.Helper()
 	d := &appsv1.Deployment{}
-	fatal(t, r.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, d))
+	testenv.NoError(t, r.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, d))
 	return d
 }
 
@@ -88,7 +89,7 @@ func template(d *appsv1.Deployment) map[string]string {
 func (r *reader) childrenNow(t *testing.T, name string) map[string]string {
 	t.Helper()
 	s := &corev1.Service{}
-	fatal(t, r.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, s))
+	testenv.NoError(t, r.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, s))
 	return map[string]string{"Service": s.ResourceVersion}
 }
 
@@ -117,7 +118,7 @@ func same(t *testing.T, what string, want, got map[string]string) {
 // storedIn waits until these are the versions something may be stored in.
 func (r *reader) storedIn(t *testing.T, want ...string) {
 	t.Helper()
-	eventually(t, "status.storedVersions should be "+strings.Join(want, " and "), func() bool {
+	testenv.Eventually(t, "status.storedVersions should be "+strings.Join(want, " and "), func() bool {
 		output := r.runs(t, "kubectl get customresourcedefinition memcacheds.cache.example.com -o jsonpath='{.status.storedVersions[*]}'")
 		return slices.Equal(strings.Fields(output), want)
 	})
@@ -126,19 +127,19 @@ func (r *reader) storedIn(t *testing.T, want ...string) {
 // collects deletes a Memcached and waits until its children are gone.
 func (r *reader) collects(t *testing.T, version, name string) {
 	t.Helper()
-	fatal(t, r.Client.Delete(t.Context(), r.memcached(t, version, name)))
+	testenv.NoError(t, r.Client.Delete(t.Context(), r.memcached(t, version, name)))
 	for _, child := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}} {
-		eventually(t, "the children should be collected", func() bool {
+		testenv.Eventually(t, "the children should be collected", func() bool {
 			return apierrors.IsNotFound(r.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, child))
 		})
 	}
 }
 
-// forgotten makes a child of a Memcached that names v1alpha1 and that nobody puts right.
+// forgotten makes a child of a Memcached that names v1alpha1 and that no operator updates.
 func (r *reader) forgotten(t *testing.T, owner string) {
 	t.Helper()
 	mc := r.memcached(t, alpha, owner)
-	fatal(t, r.Client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+	testenv.NoError(t, r.Client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace, Name: "forgotten-" + owner,
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(mc, schema.GroupVersionKind{Group: "cache.example.com", Version: alpha, Kind: "Memcached"})},
 	}}))
@@ -150,9 +151,9 @@ func (r *reader) findsLeftovers(t *testing.T) {
 	cfg := rest.CopyConfig(r.Config)
 	cfg.WarningHandler = rest.NoWarnings{}
 	clients, err := kubernetes.NewForConfig(cfg)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	objects, err := metadata.NewForConfig(cfg)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	for _, version := range []string{alpha, beta} {
 		child := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: "leftover", Labels: map[string]string{render.ManagedByLabel: render.ManagedBy},
@@ -161,15 +162,15 @@ func (r *reader) findsLeftovers(t *testing.T) {
 				UID: r.memcached(t, beta, "kept").GetUID(), Controller: new(true),
 			}},
 		}}
-		fatal(t, r.Client.Create(t.Context(), child))
-		kinds, err := preflight.Leftovers{
+		testenv.NoError(t, r.Client.Create(t.Context(), child))
+		kinds, err := preflight.StaleKinds{
 			Discovery: clients.Discovery(), Rules: clients.AuthorizationV1().SelfSubjectRulesReviews(),
 			Metadata: objects, Selector: render.ManagedByLabel + "=" + render.ManagedBy,
-		}.WithLeftovers(t.Context(), nil, nil)
-		fatal(t, err)
+		}.AddTo(t.Context(), nil, nil)
+		testenv.NoError(t, err)
 		if !slices.Contains(kinds, corev1.SchemeGroupVersion.WithKind("ConfigMap")) {
 			t.Errorf("a leftover of an owner in %s is not found: %v", version, kinds)
 		}
-		fatal(t, r.Client.Delete(t.Context(), child))
+		testenv.NoError(t, r.Client.Delete(t.Context(), child))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // clone is a repository with the script, the tool and the CRD of this one.
@@ -23,11 +24,11 @@ func clone(t *testing.T) string {
 	}
 	for _, name := range []string{"hack/crd-safety.sh", "hack/crdify.yaml", crdFile} {
 		content, err := os.ReadFile(filepath.Join(root, name))
-		fatal(t, err)
-		fatal(t, os.MkdirAll(filepath.Dir(filepath.Join(directory, name)), 0o700))
-		fatal(t, os.WriteFile(filepath.Join(directory, name), content, 0o700))
+		testenv.NoError(t, err)
+		testenv.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(directory, name)), 0o700))
+		testenv.NoError(t, os.WriteFile(filepath.Join(directory, name), content, 0o700))
 	}
-	fatal(t, os.Symlink(filepath.Join(root, "bin"), filepath.Join(directory, "bin")))
+	testenv.NoError(t, os.Symlink(filepath.Join(root, "bin"), filepath.Join(directory, "bin")))
 	git(t, directory, "init", "--quiet")
 	git(t, directory, "add", "config")
 	git(t, directory, "commit", "--quiet", "--message=the release")
@@ -58,7 +59,7 @@ func at(object map[string]any, path ...string) map[string]any {
 	return object
 }
 
-func TestTheCRDIsHeldAgainstTheLastRelease(t *testing.T) {
+func TestCRDSafety_ComparesWithTheLastRelease(t *testing.T) {
 	t.Parallel()
 	for sentence, test := range map[string]struct {
 		// change changes the CRD and its version's schema after the release.
@@ -66,23 +67,23 @@ func TestTheCRDIsHeldAgainstTheLastRelease(t *testing.T) {
 		// refusal is what the script says; nothing when it is content.
 		refusal string
 	}{
-		"nothing changed":                {func(_, _ map[string]any) {}, ""},
-		"a new optional field":           {func(_, spec map[string]any) { at(spec, "properties")["zone"] = map[string]any{"type": "string"} }, ""},
-		"a looser bound":                 {func(_, spec map[string]any) { at(spec, "properties", "image")["maxLength"] = 1024 }, ""},
-		"other words":                    {func(_, spec map[string]any) { at(spec, "properties", "size")["description"] = "other" }, ""},
-		"a changed default":              {func(_, spec map[string]any) { at(spec, "properties", "containerPort")["default"] = 11212 }, "default value changed"},
-		"a default where there was none": {func(_, spec map[string]any) { at(spec, "properties", "image")["default"] = "memcached:1" }, "default added"},
-		"a tighter bound":                {func(_, spec map[string]any) { at(spec, "properties", "containerPort")["maximum"] = 60000 }, "maximum decreased"},
-		"a new required field": {func(_, spec map[string]any) {
+		"accepts no change":            {func(_, _ map[string]any) {}, ""},
+		"accepts a new optional field": {func(_, spec map[string]any) { at(spec, "properties")["zone"] = map[string]any{"type": "string"} }, ""},
+		"accepts a looser bound":       {func(_, spec map[string]any) { at(spec, "properties", "image")["maxLength"] = 1024 }, ""},
+		"accepts another description":  {func(_, spec map[string]any) { at(spec, "properties", "size")["description"] = "other" }, ""},
+		"rejects a changed default":    {func(_, spec map[string]any) { at(spec, "properties", "containerPort")["default"] = 11212 }, "default value changed"},
+		"rejects a new default":        {func(_, spec map[string]any) { at(spec, "properties", "image")["default"] = "memcached:1" }, "default added"},
+		"rejects a tighter bound":      {func(_, spec map[string]any) { at(spec, "properties", "containerPort")["maximum"] = 60000 }, "maximum decreased"},
+		"rejects a new required field": {func(_, spec map[string]any) {
 			at(spec, "properties")["zone"], spec["required"] = map[string]any{"type": "string"}, []any{"zone"}
 		}, "new required fields"},
-		"an old field that becomes required": {func(_, spec map[string]any) { spec["required"] = []any{"size"} }, "new required fields"},
-		"a field that is gone":               {func(_, spec map[string]any) { delete(at(spec, "properties"), "image") }, "removed field"},
-		"a new rule": {func(_, spec map[string]any) {
+		"rejects an optional field that becomes required": {func(_, spec map[string]any) { spec["required"] = []any{"size"} }, "new required fields"},
+		"rejects a removed field":                         {func(_, spec map[string]any) { delete(at(spec, "properties"), "image") }, "removed field"},
+		"rejects a new validation rule": {func(_, spec map[string]any) {
 			at(spec, "properties", "size")["x-kubernetes-validations"] = []any{map[string]any{"rule": "self < 5"}}
 		}, "unhandled changes"},
-		"another scope": {func(crd, _ map[string]any) { at(crd, "spec")["scope"] = "Cluster" }, "scope changed"},
-		"a version that was served is gone": {func(crd, _ map[string]any) {
+		"rejects another scope": {func(crd, _ map[string]any) { at(crd, "spec")["scope"] = "Cluster" }, "scope changed"},
+		"rejects the removal of a served version": {func(crd, _ map[string]any) {
 			at(crd, "spec")["versions"].([]any)[0].(map[string]any)["name"] = "v1beta1"
 		}, "no longer has version v1alpha1, which v0.2.0 serves"},
 	} {
@@ -92,14 +93,14 @@ func TestTheCRDIsHeldAgainstTheLastRelease(t *testing.T) {
 			git(t, directory, "tag", "v0.2.0")
 			file := filepath.Join(directory, crdFile)
 			content, err := os.ReadFile(file)
-			fatal(t, err)
+			testenv.NoError(t, err)
 			crd := map[string]any{}
-			fatal(t, yaml.Unmarshal(content, &crd))
+			testenv.NoError(t, yaml.Unmarshal(content, &crd))
 			schema := at(at(crd, "spec")["versions"].([]any)[0].(map[string]any), "schema", "openAPIV3Schema", "properties", "spec")
 			test.change(crd, schema)
 			content, err = yaml.Marshal(crd)
-			fatal(t, err)
-			fatal(t, os.WriteFile(file, content, 0o600))
+			testenv.NoError(t, err)
+			testenv.NoError(t, os.WriteFile(file, content, 0o600))
 			output, err := safety(t, directory)
 			switch {
 			case test.refusal == "" && (err != nil || !strings.Contains(output, "a safe upgrade from v0.2.0")):
@@ -111,12 +112,12 @@ func TestTheCRDIsHeldAgainstTheLastRelease(t *testing.T) {
 	}
 }
 
-func TestEveryStepToAnotherVersionIsSafe(t *testing.T) {
+func TestCRDSafety_AcceptsEveryMigrationStep(t *testing.T) {
 	t.Parallel()
 	directory := clone(t)
 	file := filepath.Join(directory, crdFile)
 	released, err := os.ReadFile(file)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	for i, versions := range [][]version{
 		{{name: "v1alpha1", served: true, stored: true}, {name: "v1beta1", served: true}},
 		{{name: "v1alpha1", served: true, deprecated: true}, {name: "v1beta1", served: true, stored: true}},
@@ -125,7 +126,7 @@ func TestEveryStepToAnotherVersionIsSafe(t *testing.T) {
 	} {
 		tag := []string{"v0.2.0", "v0.3.0", "v0.4.0", "v0.5.0"}[i]
 		git(t, directory, "tag", tag)
-		fatal(t, os.WriteFile(file, withVersions(t, released, versions), 0o600))
+		testenv.NoError(t, os.WriteFile(file, withVersions(t, released, versions), 0o600))
 		if output, err := safety(t, directory); err != nil || !strings.Contains(output, "a safe upgrade from "+tag) {
 			t.Errorf("the step after %s is refused: %v\n%s", tag, err, output)
 		}
@@ -133,7 +134,7 @@ func TestEveryStepToAnotherVersionIsSafe(t *testing.T) {
 	}
 }
 
-func TestWithoutAReleaseNothingIsCompared(t *testing.T) {
+func TestCRDSafety_SkipsWithoutRelease(t *testing.T) {
 	t.Parallel()
 	directory := clone(t)
 	git(t, directory, "tag", "something-else")
@@ -143,7 +144,7 @@ func TestWithoutAReleaseNothingIsCompared(t *testing.T) {
 	shallow := filepath.Join(t.TempDir(), "shallow")
 	git(t, directory, "commit", "--quiet", "--allow-empty", "--message=more")
 	git(t, directory, "clone", "--quiet", "--depth=1", "--no-tags", "file://"+directory, shallow)
-	fatal(t, os.CopyFS(filepath.Join(shallow, "hack"), os.DirFS(filepath.Join(directory, "hack"))))
+	testenv.NoError(t, os.CopyFS(filepath.Join(shallow, "hack"), os.DirFS(filepath.Join(directory, "hack"))))
 	if output, err := safety(t, shallow); err != nil || !strings.Contains(output, "this clone is shallow") {
 		t.Errorf("%v\n%s", err, output)
 	}

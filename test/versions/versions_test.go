@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const (
@@ -38,8 +40,8 @@ type walk struct {
 	children map[string]string
 }
 
-// TestAVersionComesAndGoes is one test, since each step begins where the last one ended.
-func TestAVersionComesAndGoes(t *testing.T) {
+// TestVersions_AddStoreMigrateRemove is one test, since each step begins where the last one ended.
+func TestVersions_AddStoreMigrateRemove(t *testing.T) {
 	t.Parallel()
 	w := walk{reader: newReader(t), operators: map[string]string{alpha: build(t, alpha), beta: build(t, beta)}}
 	w.begins(t)
@@ -52,11 +54,11 @@ func TestAVersionComesAndGoes(t *testing.T) {
 	w.findsLeftovers(t)
 }
 
-// begins makes the world before: two Memcacheds that stay, one of them stalled, and one to be
+// begins creates what exists before: two Memcacheds that stay, one of them stalled, and one to be
 // deleted in each step.
 func (w *walk) begins(t *testing.T) {
 	t.Helper()
-	fatal(t, w.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
+	testenv.NoError(t, w.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 	// As if `make install` had installed the CRD, and not the control plane: force takes what it changes
 	// from the other managers.
 	w.releases(t, version{name: alpha, served: true, stored: true, deprecated: true})
@@ -65,7 +67,7 @@ func (w *walk) begins(t *testing.T) {
 	w.runs(t, "kubectl apply --server-side -f "+crdFile)
 
 	stop := w.start(t, w.operators[alpha])
-	fatal(t, w.Client.Create(t.Context(), &corev1.Service{
+	testenv.NoError(t, w.Client.Create(t.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "stalled"},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
 	}))
@@ -87,7 +89,7 @@ func (w *walk) adds(t *testing.T) {
 	stop := w.start(t, w.operators[alpha])
 	w.releases(t, added...)
 	w.does(t, "1", 0)
-	eventually(t, "both versions should be served", func() bool {
+	testenv.Eventually(t, "both versions should be served", func() bool {
 		output, err := w.tries(t, w.steps["1"][1])
 		return err == nil && strings.Count(output, "memcached.cache.example.com/kept") == 2
 	})
@@ -114,7 +116,7 @@ func (w *walk) stores(t *testing.T) {
 		t.Errorf("no metric: %s", output)
 	}
 	stop()
-	// Children that nobody puts right: what would come of one that was overlooked.
+	// Children that no operator updates: what happens to one that was missed.
 	w.forgotten(t, "orphan")
 	w.forgotten(t, "kept")
 	// The upgrade, back to the last release, and the upgrade again.
@@ -129,7 +131,7 @@ func (w *walk) stores(t *testing.T) {
 func (w *walk) speaks(t *testing.T, version string, left int) {
 	t.Helper()
 	stop := w.start(t, w.operators[version])
-	eventually(t, "the children should name "+version, func() bool {
+	testenv.Eventually(t, "the children should name "+version, func() bool {
 		output := w.does(t, "2", 1)
 		return strings.Count(output, "shop/kept") == left && (left > 0 || output == "")
 	})
@@ -143,7 +145,7 @@ func (w *walk) stopsServing(t *testing.T) {
 	t.Log("3. Stop serving v1alpha1")
 	w.releases(t, unserved...)
 	w.does(t, "3", 0)
-	eventually(t, "v1alpha1 should not be served", func() bool {
+	testenv.Eventually(t, "v1alpha1 should not be served", func() bool {
 		_, err := w.tries(t, "kubectl get memcacheds.v1alpha1.cache.example.com -n shop")
 		return err != nil
 	})
@@ -173,7 +175,7 @@ func (w *walk) migratesWithoutManagedFields(t *testing.T) {
 	w.runs(t, "kubectl get memcacheds -A -o yaml | kubectl replace -f -")
 	w.does(t, "4", 2)
 	w.does(t, "5", 0)
-	eventually(t, "server-side apply should fail", func() bool {
+	testenv.Eventually(t, "server-side apply should fail", func() bool {
 		output, err := w.tries(t, manifest(beta, "kept", `{"size":2}`))
 		return err != nil && strings.Contains(output, "request to convert CR to an invalid group/version")
 	})
@@ -188,7 +190,7 @@ func (w *walk) migrates(t *testing.T) {
 		t.Error("nothing is to be migrated; then this proves nothing")
 	}
 	stop := w.start(t, w.operators[beta])
-	eventually(t, "nothing should be left to migrate", func() bool {
+	testenv.Eventually(t, "nothing should be left to migrate", func() bool {
 		w.does(t, "4", 0)
 		return w.does(t, "4", 1) == ""
 	})
@@ -221,7 +223,7 @@ func (w *walk) removes(t *testing.T) {
 	w.podsAreUntouched(t)
 	w.collects(t, beta, "deleted-5")
 	// Both field managers give up what they no longer say: Stalled, and podMetadata.
-	fatal(t, w.Client.Delete(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "stalled"}}))
+	testenv.NoError(t, w.Client.Delete(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "stalled"}}))
 	w.gitOps(t, beta, "stalled", `{"size":1}`)
 	w.ready(t, beta, "stalled")
 	if mc := w.memcached(t, beta, "stalled"); condition(mc, "Stalled") != nil {

@@ -8,7 +8,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -19,13 +18,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // MetricsPort is where the operator serves its metrics.
 const MetricsPort = 8443
 
-// Metrics are those of a pod of the operator, as one who has the bearer token reads them; it
-// waits until they are given to him. Whether they should be is for [Operator.AskForMetrics].
+// Metrics are those of a pod of the operator, read with the bearer token; it waits until they
+// are served. [Operator.AskForMetrics] tells whether they are.
 func (o *Operator) Metrics(t testing.TB, pod, token string) string {
 	t.Helper()
 	var body string
@@ -39,30 +40,15 @@ func (o *Operator) Metrics(t testing.TB, pod, token string) string {
 
 // AskForMetrics asks a pod of the operator once for its metrics, with a bearer token unless that
 // is empty. It returns the HTTP status and the answer, or 0 and the error where there is none.
-// Whom it trusts is said by config; nil trusts anybody, since the operator's certificate is its own
+// config says which servers it trusts; nil trusts any, since the operator's certificate is its own
 // unless it is given one.
 func (o *Operator) AskForMetrics(t testing.TB, pod, token string, config *tls.Config) (status int, body string) {
 	t.Helper()
 	if config == nil {
 		config = &tls.Config{InsecureSkipVerify: true}
 	}
-	ctx := t.Context()
-	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+o.Forward(t, o.Namespace, pod, MetricsPort)+"/metrics", nil)
-	Must(t, err)
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	response, err := (&http.Client{Transport: transport}).Do(request)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		return 0, err.Error()
-	}
-	return response.StatusCode, string(content)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
+	return testenv.HTTPGet(t, client, "https://"+o.Forward(t, o.Namespace, pod, MetricsPort)+"/metrics", token)
 }
 
 // Token makes a service account in namespace and returns a token of it.

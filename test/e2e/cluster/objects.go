@@ -57,7 +57,7 @@ func (c *Cluster) TakeAway(t testing.TB, mc *cachev1alpha1.Memcached) {
 	}
 }
 
-// Foreign are objects of somebody else's at the names that a Memcached needs which was made
+// Foreign are objects of another owner at the names that a Memcached needs which was made
 // [WithEveryObject], by kind.
 func Foreign(namespace, name string) map[string]client.Object {
 	metadata := metav1.ObjectMeta{Namespace: namespace, Name: name}

@@ -16,15 +16,15 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestARelease goes through the life of a release for all namespaces, as the README tells it.
-func TestARelease(t *testing.T) {
+// TestRelease_InstallsUpgradesAndUninstalls goes through the life of a release for all namespaces, as the README tells it.
+func TestRelease_InstallsUpgradesAndUninstalls(t *testing.T) {
 	forEachHelm(t, func(t *testing.T, h helm) {
 		r := forAll(t, h, "memcached-operator-system")
 		r.install(t, "--create-namespace")
 		suite.Kubectl(t, "label", "namespace", r.Namespace, "pod-security.kubernetes.io/enforce=restricted")
 		namespace := suite.NewNamespace(t)
 		reader := suite.Reader(t, namespace, "memcached-operator-metrics-reader")
-		f := fill(t, namespace, "kept", 2)
+		f := suite.Fill(t, namespace, "kept", 2)
 
 		refusesASecondOne(t, r)
 		rollsTheOperatorOnly(t, r, f, reader)
@@ -39,7 +39,7 @@ func refusesASecondOne(t *testing.T, r release) {
 		"install", of(chart, suite.Image, "--set", "crds.enabled=false")...)
 }
 
-func rollsTheOperatorOnly(t *testing.T, r release, f filled, reader string) {
+func rollsTheOperatorOnly(t *testing.T, r release, f cluster.Filled, reader string) {
 	t.Helper()
 	before := cluster.Names(r.Settled(t))
 	r.upgrade(t, "--set", "logLevel=debug", "--set", "replicaCount=2")
@@ -47,34 +47,34 @@ func rollsTheOperatorOnly(t *testing.T, r release, f filled, reader string) {
 	if len(pods) != 2 || strings.Contains(strings.Join(cluster.Names(pods), " "), before[0]) {
 		t.Errorf("the operator's pods were %v and are %v, want two others", before, cluster.Names(pods))
 	}
-	r.lookedAt(t, reader, 1)
-	f.wantKept(t, "a change of values")
+	r.Applied(t, reader, 1)
+	f.WantKept(t, "a change of values")
 }
 
 // picksUpWhatItLeft uninstalls and installs again.
-func picksUpWhatItLeft(t *testing.T, r release, f filled, reader string) {
+func picksUpWhatItLeft(t *testing.T, r release, f cluster.Filled, reader string) {
 	t.Helper()
-	before, uid := f.versions(t), f.mc.UID
+	before, uid := f.Versions(t), f.Memcached.UID
 	r.run(t, "uninstall")
 	suite.Gone(t, r.Manager())
 	cluster.Must(t, suite.Get(t.Context(), client.ObjectKeyFromObject(definition()), definition()))
-	f.wantKept(t, "the uninstall")
-	if after := f.versions(t); after != before || f.mc.UID != uid {
+	f.WantKept(t, "the uninstall")
+	if after := f.Versions(t); after != before || f.Memcached.UID != uid {
 		t.Errorf("before the uninstall:\n%safter it:\n%s", before, after)
 	}
 	r.install(t)
-	metrics := r.lookedAt(t, reader, 1)
-	if after := f.versions(t); after != before {
+	metrics := r.Applied(t, reader, 1)
+	if after := f.Versions(t); after != before {
 		t.Errorf("before the uninstall:\n%safter the next install:\n%s", before, after)
 	}
-	if skipped, all := cluster.Value(t, metrics, "memcached_operator_objects_total", `action="skipped"`), cluster.Value(t, metrics, "memcached_operator_objects_total"); skipped != all {
+	if skipped, all := cluster.Value(t, metrics, "memcached_operator_objects_total", `action="unchanged"`), cluster.Value(t, metrics, "memcached_operator_objects_total"); skipped != all {
 		t.Errorf("of %.0f objects the operator skipped %.0f", all, skipped)
 	}
-	f.wantKept(t, "the next install")
+	f.WantKept(t, "the next install")
 }
 
-// TestAnUpgradeFromThePreviousChart goes from the version before to this one, and back.
-func TestAnUpgradeFromThePreviousChart(t *testing.T) {
+// TestRelease_UpgradesFromThePreviousChart goes from the version before to this one, and back.
+func TestRelease_UpgradesFromThePreviousChart(t *testing.T) {
 	previous := previousChart(t)
 	forEachHelm(t, func(t *testing.T, h helm) {
 		r := forAll(t, h, "memcached-operator-previous")
@@ -83,7 +83,7 @@ func TestAnUpgradeFromThePreviousChart(t *testing.T) {
 		r.run(t, "install", of(previous, suite.PreviousImage, append(values, "--create-namespace")...)...)
 		namespace := suite.NewNamespace(t)
 		reader := suite.Reader(t, namespace, "memcached-operator-metrics-reader")
-		f := fill(t, namespace, "kept", 2)
+		f := suite.Fill(t, namespace, "kept", 2)
 		steps := []struct {
 			what, image string
 			take        func()
@@ -96,8 +96,8 @@ func TestAnUpgradeFromThePreviousChart(t *testing.T) {
 			if got := suite.Deployment(t, r.Namespace, r.Name).Spec.Template.Spec.Containers[0].Image; got != step.image {
 				t.Fatalf("after %s the operator's image is %s, want %s", step.what, got, step.image)
 			}
-			r.lookedAt(t, reader, 1)
-			f.wantKept(t, step.what)
+			r.Applied(t, reader, 1)
+			f.WantKept(t, step.what)
 		}
 	})
 }

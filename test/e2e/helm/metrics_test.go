@@ -25,9 +25,9 @@ import (
 // metricsHost is whom the operator's certificate names.
 const metricsHost = "metrics.example.com"
 
-// TestMetricsForClientCertificates has a release with Roles only serve its metrics, and changes both
+// TestMetrics_RequireClientCertificates has a release with Roles only serve its metrics, and changes both
 // Secrets under way.
-func TestMetricsForClientCertificates(t *testing.T) {
+func TestMetrics_RequireClientCertificates(t *testing.T) {
 	besideOthers(t, func(t *testing.T, h helm) {
 		namespace := suite.NewNamespace(t)
 		server, reader, stranger := certificate.New(t, metricsHost), certificate.New(t), certificate.New(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestReleasesForNamespacesBesideEachOther has two releases with Roles only, one of them for two namespaces.
-func TestReleasesForNamespacesBesideEachOther(t *testing.T) {
+// TestRelease_ForNamespacesRunsBesideOthers has two releases with Roles only, one of them for two namespaces.
+func TestRelease_ForNamespacesRunsBesideOthers(t *testing.T) {
 	besideOthers(t, func(t *testing.T, h helm) {
 		a, b, c := suite.NewNamespace(t), suite.NewNamespace(t), suite.NewNamespace(t)
 		// Its rarer permissions are for fields that such a release rejects by default.
@@ -83,21 +83,21 @@ func leavesAlone(t *testing.T, there, away release, served, unserved *cachev1alp
 }
 
 // usesItsRoles gives the operator cause to use its rarer permissions: an event that repeats
-// before the Memcached changes, objects of somebody else's, of every kind, which it reads to judge them, and
+// before the Memcached changes, objects of another owner, of every kind, which it reads to judge them, and
 // objects to prune.
 func usesItsRoles(t *testing.T, mc *cachev1alpha1.Memcached) {
 	t.Helper()
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: mc.Namespace, Name: mc.Name}}
 	for range 2 {
 		suite.MergePatch(t, service, `{"metadata":{"labels":{"app":null}}}`)
-		cluster.Until(t, suite.Cluster, service, "put back", func(service *corev1.Service) bool { return service.Labels["app"] == "memcached" })
+		cluster.Until(t, suite.Cluster, service, "reverted", func(service *corev1.Service) bool { return service.Labels["app"] == "memcached" })
 	}
 
 	for _, foreign := range cluster.Foreign(mc.Namespace, "taken") {
 		cluster.Must(t, suite.Create(t.Context(), foreign))
 	}
 	cluster.Until(t, suite.Cluster, suite.NewMemcached(t, mc.Namespace, "taken", 1, cluster.WithEveryObject), "stalled", func(mc *cachev1alpha1.Memcached) bool {
-		return cluster.Is(mc, cachev1alpha1.ConditionStalled, metav1.ConditionTrue, cachev1alpha1.ReasonForeignObject)
+		return cluster.Is(mc, cachev1alpha1.ConditionStalled, metav1.ConditionTrue, cachev1alpha1.ReasonOwnershipConflict)
 	})
 	suite.TakeAway(t, suite.Ready(t, suite.NewMemcached(t, mc.Namespace, "changing", 0, cluster.WithEveryObject)))
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// The Helms that the chart is for, as they are called in bin/.
+// helms are the supported versions of Helm, as they are called in bin/.
 var helms = []string{"helm3", "helm4"}
 
 var chart = filepath.Join(cluster.Root(), "charts", "memcached-operator")

@@ -48,8 +48,8 @@ rbac:
   - {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, patch, delete]}
 `
 
-// TestTemplatesOfValues edits what a Memcached becomes by helm upgrade, makes a mistake at that, and mends it.
-func TestTemplatesOfValues(t *testing.T) {
+// TestTemplates_ComeFromValues edits what a Memcached becomes by helm upgrade, makes a mistake in it, and corrects it.
+func TestTemplates_ComeFromValues(t *testing.T) {
 	besideOthers(t, func(t *testing.T, h helm) {
 		namespace := suite.NewNamespace(t)
 		r, values := forSome(t, h, "edited", []string{namespace})
@@ -69,11 +69,11 @@ func TestTemplatesOfValues(t *testing.T) {
 		r.wantInLog(t, old.Name, "components/site/kustomization.yaml", "Deployment memcached", "spec.template.specs")
 		worksOn(t, r, &old, mc)
 
-		f := hold(t, mc)
+		f := suite.FillExisting(t, mc)
 		r.upgrade(t, with(corrected)...)
 		cluster.Until(t, suite.Cluster, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache"}}, "of the templates",
 			func(object *corev1.ConfigMap) bool { return object.Data["from"] == "values" })
-		f.wantKept(t, "the corrected upgrade")
+		f.WantKept(t, "the corrected upgrade")
 
 		revision := r.revision(t)
 		r.refuses(t, nil, "upgrade", of(chart, suite.Image, append(with(bad), "--timeout=5s")...)...)

@@ -15,9 +15,9 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestTheBundleSuitsOLMv1 holds the committed bundle against what operator-controller refuses: it installs for
+// TestBundle_SuitsOLMv1 holds the committed bundle against what operator-controller refuses: it installs for
 // all namespaces only, and knows neither webhooks with that, nor aggregated APIs, nor dependencies.
-func TestTheBundleSuitsOLMv1(t *testing.T) {
+func TestBundle_SuitsOLMv1(t *testing.T) {
 	bundle := filepath.Join(cluster.Root(), "bundle")
 	files, err := filepath.Glob(filepath.Join(bundle, "manifests", "*.yaml"))
 	cluster.Must(t, err)

@@ -14,9 +14,9 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestFromInlinedBundles has a catalog that needs no image of a bundle: it holds their objects, and
+// TestCatalog_ServesInlinedBundles has a catalog that needs no image of a bundle: it holds their objects, and
 // OLM takes them from there.
-func TestFromInlinedBundles(t *testing.T) {
+func TestCatalog_ServesInlinedBundles(t *testing.T) {
 	t.Parallel()
 	directory, server := os.Getenv("E2E_OLM_INLINED"), os.Getenv("E2E_OLM_SERVER")
 	if directory == "" || server == "" {
@@ -37,11 +37,11 @@ spec: {sourceType: grpc, address: "catalog.%[1]s.svc:50051"}
 	i.subscribe(t, "Manual", "startingCSV: "+oldVersion)
 	i.approve(t, i.proposes(t, oldVersion))
 	until(t, csvs, namespace, oldVersion, "installed", func(c *csv) bool { return c.Status.Phase == "Succeeded" })
-	f := fill(t, namespace, "kept", 1)
+	f := suite.Fill(t, namespace, "kept", 1)
 	i.approve(t, i.proposes(t, newVersion))
 	i.succeeds(t, newVersion)
 	replaces(t, i)
-	f.wantKept(t, "the upgrade")
+	f.WantKept(t, "the upgrade")
 }
 
 // serveInlined starts a pod that serves the catalog in directory, and a Service before it.

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
-	ctx := context.Background() //nolint:forbidigo // there is no test whose context it could be
+	ctx := context.Background()
 	if suite.Cluster, err = cluster.Connect(); err != nil {
 		return 1, err
 	}

@@ -13,22 +13,22 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestAllNamespaces has an OperatorGroup without targets. Another install would be in its way, so it
+// TestInstallMode_AllNamespaces has an OperatorGroup without targets. Another install would be in its way, so it
 // is not parallel.
-func TestAllNamespaces(t *testing.T) {
+func TestInstallMode_AllNamespaces(t *testing.T) {
 	namespace := suite.NewNamespace(t)
 	i := newInstall(t, namespace, suite.newCatalog)
 	i.subscribe(t, "Automatic")
 	i.succeeds(t, newVersion)
 	for _, served := range []string{namespace, suite.NewNamespace(t), suite.NewNamespace(t)} {
-		fill(t, served, "cache", 1)
+		suite.Fill(t, served, "cache", 1)
 	}
 	i.isRefusedNothing(t)
 	i.uninstall(t, newVersion)
 }
 
-// TestSomeNamespaces has OperatorGroups for one or several namespaces, beside each other.
-func TestSomeNamespaces(t *testing.T) {
+// TestInstallMode_SomeNamespaces has OperatorGroups for one or several namespaces, beside each other.
+func TestInstallMode_SomeNamespaces(t *testing.T) {
 	t.Parallel()
 	for name, targets := range map[string]func(t *testing.T, own string) []string{
 		"its own":                     func(_ *testing.T, own string) []string { return []string{own} },
@@ -50,9 +50,9 @@ func TestSomeNamespaces(t *testing.T) {
 				unserved = append(unserved, suite.NewMemcached(t, own, "cache", 1))
 			}
 			for _, namespace := range served {
-				f := fill(t, namespace, "cache", 1)
-				suite.MergePatch(t, f.mc, `{"spec":{"size":2}}`)
-				suite.Ready(t, f.mc)
+				f := suite.Fill(t, namespace, "cache", 1)
+				suite.MergePatch(t, f.Memcached, `{"spec":{"size":2}}`)
+				suite.Ready(t, f.Memcached)
 			}
 			for _, mc := range unserved {
 				wantUntouched(t, mc)
@@ -67,7 +67,7 @@ func TestSomeNamespaces(t *testing.T) {
 // bundle, do not grant.
 func (i install) isRefusedNothing(t *testing.T) {
 	t.Helper()
-	i.lookedAt(t, suite.Reader(t, i.Namespace, "memcached-operator-metrics-reader"))
+	i.Applied(t, suite.Reader(t, i.Namespace, "memcached-operator-metrics-reader"), 1)
 	for _, request := range i.requests(t) {
 		if request.Forbidden {
 			t.Errorf("refused: %s (%s)", request.Permission, request.URI)

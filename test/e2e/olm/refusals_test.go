@@ -22,20 +22,20 @@ func documented(t *testing.T, all ...string) {
 	t.Helper()
 	for _, words := range all {
 		if !strings.Contains(documentation(), words) {
-			t.Fatalf("docs/install-olm.md does not have %q", words)
+			t.Fatalf("docs/user/install-olm.md does not have %q", words)
 		}
 	}
 }
 
 var documentation = sync.OnceValue(func() string {
-	content, err := os.ReadFile(filepath.Join(cluster.Root(), "docs", "install-olm.md"))
+	content, err := os.ReadFile(filepath.Join(cluster.Root(), "docs", "user", "install-olm.md"))
 	if err != nil {
 		panic(err)
 	}
 	return string(content)
 })
 
-func TestWithoutAnOperatorGroup(t *testing.T) {
+func TestInstall_FailsWithoutOperatorGroup(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	newSource(t, namespace, "releases", suite.newCatalog)
@@ -45,13 +45,13 @@ func TestWithoutAnOperatorGroup(t *testing.T) {
 
 	newGroup(t, namespace, "late", namespace)
 	i.succeeds(t, newVersion)
-	f := fill(t, namespace, "kept", 1)
+	f := suite.Fill(t, namespace, "kept", 1)
 	cluster.Must(t, suite.Delete(t.Context(), metadataOf(groups, namespace, "late")))
 	i.fails(t, newVersion, "NoOperatorGroup", "csv in namespace with no operatorgroups")
-	f.wantKept(t, "the OperatorGroup was deleted")
+	f.WantKept(t, "the OperatorGroup was deleted")
 }
 
-func TestWithTwoOperatorGroups(t *testing.T) {
+func TestInstall_FailsWithTwoOperatorGroups(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	i := newInstall(t, namespace, suite.newCatalog, namespace)
@@ -68,8 +68,8 @@ func TestWithTwoOperatorGroups(t *testing.T) {
 	i.succeeds(t, newVersion)
 }
 
-// TestTwoGroupsWithANamespaceInCommon has two installs that would both serve a namespace.
-func TestTwoGroupsWithANamespaceInCommon(t *testing.T) {
+// TestInstall_FailsWithOverlappingOperatorGroups has two installs that would both serve a namespace.
+func TestInstall_FailsWithOverlappingOperatorGroups(t *testing.T) {
 	t.Parallel()
 	namespace, second := suite.NewNamespace(t), suite.NewNamespace(t)
 	i := newInstall(t, namespace, suite.newCatalog, namespace)
@@ -81,7 +81,7 @@ func TestTwoGroupsWithANamespaceInCommon(t *testing.T) {
 	i.succeeds(t, newVersion)
 }
 
-func TestAnUnknownChannel(t *testing.T) {
+func TestInstall_FailsOnUnknownChannel(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	i := newInstall(t, namespace, suite.newCatalog, namespace)
@@ -90,8 +90,8 @@ func TestAnUnknownChannel(t *testing.T) {
 	i.cannotResolve(t, "ConstraintsNotSatisfiable", "no operators found in channel gamma of package memcached-operator in the catalog referenced by subscription memcached-operator")
 }
 
-// TestAnInstallerWithoutRights has an OperatorGroup whose ServiceAccount is to install, and may not.
-func TestAnInstallerWithoutRights(t *testing.T) {
+// TestInstall_FailsWithoutPermissions has an OperatorGroup whose ServiceAccount is to install, and may not.
+func TestInstall_FailsWithoutPermissions(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	i := newInstall(t, namespace, suite.newCatalog, namespace)

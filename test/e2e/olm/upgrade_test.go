@@ -15,28 +15,28 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
-// TestAnAutomaticUpgrade installs the version that the catalog has, and lets the catalog have a newer one.
-func TestAnAutomaticUpgrade(t *testing.T) {
+// TestUpgrade_Automatic installs the version that the catalog has, and lets the catalog have a newer one.
+func TestUpgrade_Automatic(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	i := newInstall(t, namespace, suite.oldCatalog, namespace)
 	i.subscribe(t, "Automatic")
 	i.succeeds(t, oldVersion)
-	f := fill(t, namespace, "kept", 2)
-	before := f.versions(t)
+	f := suite.Fill(t, namespace, "kept", 2)
+	before := f.Versions(t)
 
 	patch(t, sources, namespace, i.source, `{"spec":{"image":"`+suite.newCatalog+`"}}`)
 	i.succeeds(t, newVersion)
 	replaces(t, i)
-	f.wantKept(t, "the upgrade")
-	if after := f.versions(t); after != before {
+	f.WantKept(t, "the upgrade")
+	if after := f.Versions(t); after != before {
 		t.Errorf("before the upgrade:\n%safter it:\n%s", before, after)
 	}
-	f.changes(t)
+	wantReconciled(t, f)
 }
 
-// TestAManualUpgrade installs and upgrades when an administrator says so, and then only.
-func TestAManualUpgrade(t *testing.T) {
+// TestUpgrade_Manual installs and upgrades when an administrator says so, and then only.
+func TestUpgrade_Manual(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	i := newInstall(t, namespace, suite.newCatalog, namespace)
@@ -45,16 +45,16 @@ func TestAManualUpgrade(t *testing.T) {
 	i.waitsForApproval(t, plan)
 	i.approve(t, plan)
 	until(t, csvs, namespace, oldVersion, "installed", func(c *csv) bool { return c.Status.Phase == "Succeeded" })
-	f := fill(t, namespace, "kept", 2)
+	f := suite.Fill(t, namespace, "kept", 2)
 
 	plan = i.proposes(t, newVersion)
 	i.waitsForApproval(t, plan)
-	f.wantKept(t, "an upgrade was proposed")
+	f.WantKept(t, "an upgrade was proposed")
 	i.approve(t, plan)
 	i.succeeds(t, newVersion)
 	replaces(t, i)
-	f.wantKept(t, "the upgrade")
-	f.changes(t)
+	f.WantKept(t, "the upgrade")
+	wantReconciled(t, f)
 }
 
 // waitsForApproval fails unless OLM says that it waits, and has not installed the plan.
@@ -67,7 +67,7 @@ func (i install) waitsForApproval(t *testing.T, name string) {
 	})
 	p := until(t, plans, i.Namespace, name, "waiting for approval", func(p *plan) bool { return p.Status.Phase == pending })
 	if p.Spec.Approved {
-		t.Errorf("InstallPlan %s is approved, and nobody did", name)
+		t.Errorf("InstallPlan %s is approved, and no user approved it", name)
 	}
 	for _, version := range p.Spec.ClusterServiceVersionNames {
 		if _, err := view[csv](t.Context(), csvs, i.Namespace, version); err == nil {
@@ -76,14 +76,14 @@ func (i install) waitsForApproval(t *testing.T, name string) {
 	}
 }
 
-// TestAnUpgradeIsHeldBack lets the administrator, in the operator's place, say that it cannot be upgraded now.
-func TestAnUpgradeIsHeldBack(t *testing.T) {
+// TestUpgrade_IsHeldBackByOperatorCondition lets the administrator, in the operator's place, say that it cannot be upgraded now.
+func TestUpgrade_IsHeldBackByOperatorCondition(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	i := newInstall(t, namespace, suite.oldCatalog, namespace)
 	i.subscribe(t, "Automatic")
 	i.succeeds(t, oldVersion)
-	f := fill(t, namespace, "kept", 1)
+	f := suite.Fill(t, namespace, "kept", 1)
 	pods := cluster.Names(i.Settled(t))
 
 	patch(t, conditions, namespace, oldVersion, `{"spec":{"overrides":[{"type":"Upgradeable","status":"False","reason":"Maintenance","message":"not before Monday","lastTransitionTime":"2026-11-20T00:00:00Z"}]}}`)
@@ -92,31 +92,31 @@ func TestAnUpgradeIsHeldBack(t *testing.T) {
 	if now := cluster.Names(i.Settled(t)); !slices.Equal(now, pods) {
 		t.Errorf("the operator's pods were %v and are %v, and the upgrade is held back", pods, now)
 	}
-	f.changes(t)
+	wantReconciled(t, f)
 
 	patch(t, conditions, namespace, oldVersion, `{"spec":{"overrides":[]}}`)
 	i.succeeds(t, newVersion)
-	f.changes(t)
+	wantReconciled(t, f)
 }
 
-// TestAnUpgradeWaitsForARollOut has an operator in the middle of a roll-out whose pod no node can take.
-func TestAnUpgradeWaitsForARollOut(t *testing.T) {
+// TestUpgrade_WaitsForRollout has an operator in the middle of a roll-out whose pod no node can take.
+func TestUpgrade_WaitsForRollout(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	i := newInstall(t, namespace, suite.oldCatalog, namespace)
 	i.subscribe(t, "Automatic")
 	i.succeeds(t, oldVersion)
 	i.saysUpgradeable(t, "True")
-	f := fill(t, namespace, "kept", 1)
+	f := suite.Fill(t, namespace, "kept", 1)
 
-	suite.MergePatch(t, f.mc, `{"spec":{"resources":{"requests":{"cpu":"900"}}}}`)
+	suite.MergePatch(t, f.Memcached, `{"spec":{"resources":{"requests":{"cpu":"900"}}}}`)
 	i.saysUpgradeable(t, "False", "RollingOut", namespace+"/kept")
 	patch(t, sources, namespace, i.source, `{"spec":{"image":"`+suite.newCatalog+`"}}`)
 	i.isHeldBack(t, "the operator is not upgradeable: rolling out: "+namespace+"/kept")
 
-	suite.MergePatch(t, f.mc, `{"spec":{"resources":null}}`)
+	suite.MergePatch(t, f.Memcached, `{"spec":{"resources":null}}`)
 	i.succeeds(t, newVersion)
-	f.changes(t)
+	wantReconciled(t, f)
 	until(t, conditions, namespace, newVersion, "upgradeable", func(c *operatorCondition) bool { return says(c.Spec.Conditions, "Upgradeable", "True") })
 }
 
@@ -148,14 +148,14 @@ func replaces(t *testing.T, i install) {
 	suite.Gone(t, metadataOf(csvs, i.Namespace, oldVersion))
 }
 
-// changes fails unless an operator serves the Memcached.
-func (f filled) changes(t *testing.T) {
+// wantReconciled fails unless an operator reconciles the Memcached.
+func wantReconciled(t *testing.T, f cluster.Filled) {
 	t.Helper()
-	size := *f.mc.Spec.Size + 1
-	suite.Kubectl(t, "--namespace="+f.mc.Namespace, "scale", "memcached/"+f.mc.Name, "--replicas="+fmt.Sprint(size))
-	cluster.Must(t, suite.Get(t.Context(), client.ObjectKeyFromObject(f.mc), f.mc))
-	suite.Ready(t, f.mc)
-	if got := len(suite.Pods(t, f.mc.Namespace, f.mc.Name)); got != int(size) {
+	size := *f.Memcached.Spec.Size + 1
+	suite.Kubectl(t, "--namespace="+f.Memcached.Namespace, "scale", "memcached/"+f.Memcached.Name, "--replicas="+fmt.Sprint(size))
+	cluster.Must(t, suite.Get(t.Context(), client.ObjectKeyFromObject(f.Memcached), f.Memcached))
+	suite.Ready(t, f.Memcached)
+	if got := len(suite.Pods(t, f.Memcached.Namespace, f.Memcached.Name)); got != int(size) {
 		t.Errorf("%d pods run, want %d", got, size)
 	}
 }

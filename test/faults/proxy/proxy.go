@@ -137,7 +137,7 @@ func (p *Proxy) Resume(ctx context.Context) error {
 func (p *Proxy) Interrupt() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// What is left open is of no use to anybody.
+	// Connections that are still open are not needed any more.
 	_ = p.server.Close()
 }
 

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package binary
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/test/testenv"
+)
+
+const (
+	configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n"
+	// roles are the ClusterRoles that `make deploy` gives the operator for its work.
+	managerRole   = "memcached-operator-manager-role"
+	templatesRole = "memcached-operator-manager-templates-role"
+)
+
+// site is a directory for --manifests-dir that adds files, by name, to what comes out.
+func site(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	kustomization := "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources:\n"
+	for name, content := range files {
+		testenv.WriteFile(t, filepath.Join(dir, "components", "site", name), content)
+		kustomization += "- " + name + "\n"
+	}
+	testenv.WriteFile(t, filepath.Join(dir, "components", "site", "kustomization.yaml"), kustomization)
+	return dir
+}
+
+func TestTemplates_AreRejected(t *testing.T) {
+	t.Parallel()
+	const file = "components/site/x.yaml"
+	for sentence, test := range map[string]struct {
+		template string
+		want     []string
+	}{
+		"rejects invalid YAML": {
+			"apiVersion: v1\n\tkind: ConfigMap\n", []string{"templates: ", file, "line 2"},
+		},
+		"rejects an unknown field": {
+			"apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec: {prots: []}\n", []string{"templates: ", file, "Service x", "spec.prots"},
+		},
+		"rejects a field in the wrong case": {
+			"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {Replicas: 1}\n", []string{"templates: ", file, "Deployment x", "spec.Replicas"},
+		},
+		"rejects a cluster-scoped kind": {
+			"apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n", []string{"templates: ", file, "kind Namespace is cluster-scoped"},
+		},
+		"rejects a version that is not served": {
+			"apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: x}\n",
+			[]string{"templates: ", file, "does not serve kind PodDisruptionBudget of policy/v1beta1"},
+		},
+		"rejects a Secret": {
+			"apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n", []string{"templates: ", file, "Secret x", "does not manage Secrets"},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			dir := site(t, map[string]string{"x.yaml": test.template})
+			contains(t, refuse(t, "--kubeconfig="+testenv.Kubeconfig(t, suite.Operator, ""), "--manifests-dir="+dir), test.want...)
+		})
+	}
+}
+
+// identity is a service account of its own, in a namespace of its own.
+func identity(t *testing.T) (cfg *rest.Config, subject rbacv1.Subject) {
+	t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: suite.NewNamespace(t), Name: "operator"}}
+	testenv.NoError(t, suite.Client.Create(t.Context(), account))
+	cfg, err := suite.ServiceAccountConfig(t.Context(), account.Namespace, account.Name)
+	testenv.NoError(t, err)
+	return cfg, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}
+}
+
+// bind grants a ClusterRole to subject, in namespace or, when that is empty, everywhere.
+func bind(t *testing.T, subject rbacv1.Subject, namespace, role string) {
+	t.Helper()
+	metadata := metav1.ObjectMeta{Namespace: namespace, Name: subject.Namespace + "-" + role}
+	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role}
+	if namespace != "" {
+		testenv.NoError(t, suite.Client.Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metadata, RoleRef: ref, Subjects: []rbacv1.Subject{subject}}))
+		return
+	}
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metadata, RoleRef: ref, Subjects: []rbacv1.Subject{subject}}
+	testenv.NoError(t, suite.Client.Create(t.Context(), binding))
+	removeAfter(t, binding)
+}
+
+func removeAfter(t *testing.T, object client.Object) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := suite.Client.Delete(context.WithoutCancel(t.Context()), object); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// rules are those that a refusal says to add.
+func rules(t *testing.T, text string) []rbacv1.PolicyRule {
+	t.Helper()
+	_, list, found := strings.Cut(text, "\n")
+	var rules []rbacv1.PolicyRule
+	if err := yaml.UnmarshalStrict([]byte(list), &rules); err != nil || !found || len(rules) == 0 {
+		t.Fatalf("there are no rules (%v) in\n%s", err, text)
+	}
+	return rules
+}
+
+func TestPermissions_ReportedRulesSuffice(t *testing.T) {
+	t.Parallel()
+	cfg, subject := identity(t)
+	bind(t, subject, "", managerRole)
+	bind(t, subject, "", templatesRole)
+	args := []string{
+		"--kubeconfig=" + testenv.Kubeconfig(t, cfg, ""), "--watch-namespaces=" + subject.Namespace, "--manifests-dir=" + site(t, map[string]string{
+			"configmap.yaml": configMap,
+			"limits.yaml":    "apiVersion: v1\nkind: LimitRange\nmetadata: {name: x}\nspec: {limits: [{type: Pod, max: {cpu: 1}}]}\n",
+		}),
+	}
+	text := refuseInLines(t, args...)
+	contains(t, text, "permission is missing; add these rules to the operator's Role in namespace "+subject.Namespace)
+
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "more-for-" + subject.Namespace}, Rules: rules(t, text)}
+	if len(role.Rules) != 2 || role.Rules[0].Resources[0] != "configmaps" || role.Rules[1].Resources[0] != "limitranges" {
+		t.Errorf("the rules are not for the two kinds that were added: %v", role.Rules)
+	}
+	testenv.NoError(t, suite.Client.Create(t.Context(), role))
+	removeAfter(t, role)
+	bind(t, subject, "", role.Name)
+	p := start(t, append(args, "--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=0")...)
+	p.Ready(t)
+}
+
+func TestPermissions_RolesInNamespacesSuffice(t *testing.T) {
+	t.Parallel()
+	cfg, subject := identity(t)
+	other := suite.NewNamespace(t)
+	for _, role := range []string{managerRole, templatesRole} {
+		bind(t, subject, subject.Namespace, role)
+	}
+	file := testenv.Kubeconfig(t, cfg, "")
+
+	text := refuseInLines(t, "--kubeconfig="+file)
+	contains(t, text, "add these rules to the operator's ClusterRole (")
+	if rules := rules(t, text); len(rules) != 8 {
+		t.Errorf("not all of the operator's rules are named, but %d:\n%s", len(rules), text)
+	}
+	text = refuseInLines(t, "--kubeconfig="+file, "--watch-namespaces="+other+","+subject.Namespace)
+	contains(t, text, "add these rules to the operator's Role in namespace "+other)
+	if strings.Contains(text, subject.Namespace) {
+		t.Errorf("the namespace with all rights is named:\n%s", text)
+	}
+
+	p := start(t, "--kubeconfig="+file, "--watch-namespaces="+subject.Namespace, "--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=0")
+	p.Ready(t)
+	settled(t, &suite, suite.NewMemcached(t, subject.Namespace, "cache", 0))
+	if errors := p.Log.Errors(); len(errors) > 0 {
+		t.Errorf("errors are logged: %q", errors)
+	}
+}

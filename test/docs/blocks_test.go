@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+
+	shellpages "github.com/example/memcached-operator/test/pages"
+)
+
+// needsRegistry is why a block is not run: the machine of the tests has no registry to push to. What such
+// a block builds is built by `make e2e`.
+const needsRegistry = "needs a registry"
+
+// blocks says for each shell block of a page, in order, which test runs it, or why none does.
+var blocks = map[string][]string{
+	"README.md":                      {".ci/run runs these targets", needsRegistry, "TestInstall_README"},
+	"docs/user/auth.md":              {"TestPages_AuthAndTLS", "TestPages_AuthAndTLS"},
+	"docs/user/connect.md":           {"TestPages_Connect"},
+	"docs/user/install-olm.md":       slices.Concat([]string{needsRegistry}, slices.Repeat([]string{"TestDocs_InstallOLM"}, 6), []string{"is an example that stops an upgrade"}, slices.Repeat([]string{"TestDocs_InstallOLM"}, 2)),
+	"docs/user/install.md":           {needsRegistry, "TestInstall_OneFile", "TestInstall_Namespaces", "TestInstall_Helm"},
+	"docs/user/metrics.md":           {"TestPages_Metrics"},
+	"docs/user/monitoring.md":        {"TestPages_Connect", "TestPages_Grafana"},
+	"docs/user/privileged-fields.md": {"TestInstall_OneFile", "TestInstall_PrivilegedFields"},
+	"docs/user/quickstart.md":        {"TestQuickstart", "TestQuickstart", "TestQuickstart", "TestQuickstart", "make e2e runs these targets"},
+	"docs/user/scale.md":             {".ci/run runs the first one; the others take hours"},
+	"docs/user/status.md":            {"TestQuickstart", "TestQuickstart"},
+	"docs/user/templates.md":         slices.Repeat([]string{"TestTemplates"}, 5),
+	"docs/user/tls.md":               {"TestPages_AuthAndTLS", "TestPages_AuthAndTLS"},
+	"docs/user/upgrade.md":           {"TestInstall_OneFile", "TestInstall_OneFile", "TestInstall_OneFile"},
+	"docs/crd-versions.md":           slices.Repeat([]string{"TestVersions_AddStoreMigrateRemove"}, 11),
+	"docs/release.md":                {"builds for four platforms", "is an example", "runs for an hour", "is part of make e2e-olm"},
+	"docs/testing.md":                {".ci/run runs the first one; the others take hours"},
+}
+
+func TestShellBlocks_AreRun(t *testing.T) {
+	t.Parallel()
+	tests := map[string]bool{}
+	for _, file := range files(t, "test", "_test.go") {
+		for _, declaration := range parse(t, file).Decls {
+			if function, ok := declaration.(*ast.FuncDecl); ok && strings.HasPrefix(function.Name.Name, "Test") {
+				tests[function.Name.Name] = true
+			}
+		}
+	}
+	for page, runs := range blocks {
+		shell := shellpages.Shell(t, page)
+		if len(shell) != len(runs) {
+			t.Errorf("%s has %d shell blocks, and %d are run or have a reason", page, len(shell), len(runs))
+			continue
+		}
+		for i, run := range runs {
+			if strings.HasPrefix(run, "Test") && !tests[run] {
+				t.Errorf("%s is run by %s, which does not exist", shell[i], run)
+			}
+		}
+	}
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
+// The diff in the README applies to the template that it names, and changes what a Memcached renders to.
+func TestReadme_EditOfATemplateWorks(t *testing.T) {
+	t.Parallel()
+	diff := regexp.MustCompile("(?s)```diff\n--- a/(\\S+)\n.*?\n( .*?)\n\\+([^\n]*)\n```").FindStringSubmatch(read(t, "README.md"))
+	if diff == nil {
+		t.Fatal("the README has no diff of a template")
+	}
+	var context []string
+	for line := range strings.Lines(diff[2]) {
+		context = append(context, strings.TrimPrefix(strings.TrimSuffix(line, "\n"), " "))
+	}
+	before := strings.Join(context, "\n") + "\n"
+	template := read(t, diff[1])
+	if strings.Count(template, before) != 1 {
+		t.Fatalf("%s does not have these lines once:\n%s", diff[1], before)
+	}
+	edited := strings.Replace(template, before, before+diff[3]+"\n", 1)
+	layer := fstest.MapFS{strings.TrimPrefix(diff[1], "manifests/"): {Data: []byte(edited)}}
+	for _, object := range rendered(t, layer, cachev1alpha1.MemcachedSpec{}) {
+		if class, _, _ := unstructured.NestedString(object.Object, "spec", "template", "spec", "priorityClassName"); object.GetKind() == "Deployment" && class != "caches" {
+			t.Errorf("the Deployment has the priority class %q", class)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fields
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/example/memcached-operator/manifests"
+	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/test/testenv"
+)
+
+// suite is the API server that all tests share.
+var suite testenv.Env
+
+func TestMain(m *testing.M) {
+	os.Exit(testenv.Main(m, &suite, testenv.Setup{Arguments: []string{testenv.WithoutControllers}}))
+}
+
+func templates(t *testing.T) render.Tree {
+	t.Helper()
+	tree, err := render.LoadTree(manifests.FS)
+	testenv.NoError(t, err)
+	return tree
+}
+
+func newWalker(t *testing.T, tree render.Tree) *walker {
+	t.Helper()
+	renderer, err := render.New(tree, render.Defaults{AllowPrivilegedFields: true})
+	testenv.NoError(t, err)
+	return &walker{namespace: suite.NewNamespace(t), renderer: renderer}
+}
+
+func TestFields_AreValidatedAndRendered(t *testing.T) {
+	w := newWalker(t, templates(t))
+	nodes := specSchema(t).all()
+	var covered atomic.Int64
+	t.Run("properties", func(t *testing.T) {
+		for _, n := range nodes {
+			t.Run(n.path, func(t *testing.T) {
+				t.Parallel()
+				if err := w.walk(t.Context(), n); err != nil {
+					t.Error(err)
+					return
+				}
+				covered.Add(1)
+			})
+		}
+	})
+	share := 100 * float64(covered.Load()) / float64(len(nodes))
+	t.Logf("%d of %d properties are covered: %.1f %%", covered.Load(), len(nodes), share)
+	if share < 100 {
+		t.Error("a property is not wired, not checked, or has no sample")
+	}
+}
+
+// TestFields_FindsAPropertyThatIsNotWired takes components away: the walk must miss what
+// they do.
+func TestFields_FindsAPropertyThatIsNotWired(t *testing.T) {
+	t.Parallel()
+	unwired := map[string]string{
+		"threads":                            "spec.threads",
+		"affinity":                           "spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[].weight",
+		"metrics.serviceMonitor.labels":      "spec.metrics.serviceMonitor.labels[key]",
+		"podDisruptionBudget.maxUnavailable": "spec.podDisruptionBudget.maxUnavailable",
+		"networkPolicy.metricsFrom":          "spec.networkPolicy.metricsFrom[].ipBlock.cidr",
+	}
+	tree := templates(t)
+	for component := range unwired {
+		const file = "components/%s/kustomization.yaml"
+		if _, ok := tree[fmt.Sprintf(file, component)]; !ok {
+			t.Fatalf("there is no component %s", component)
+		}
+		delete(tree, fmt.Sprintf(file, component))
+	}
+	w := newWalker(t, tree)
+	for component, path := range unwired {
+		n := nodeAt(specSchema(t), path)
+		if n == nil {
+			t.Fatalf("there is no property %s", path)
+		}
+		if err := w.walk(t.Context(), n); err == nil || !strings.Contains(err.Error(), "is the property wired") {
+			t.Errorf("without the component %s the walk says of %s: %v", component, path, err)
+		}
+	}
+}
+
+func nodeAt(root *node, path string) *node {
+	for _, n := range root.all() {
+		if n.path == path {
+			return n
+		}
+	}
+	return nil
+}
+
+// TestFields_TablesNameExistingProperties finds what is left in the tables when a property goes.
+func TestFields_TablesNameExistingProperties(t *testing.T) {
+	t.Parallel()
+	nodes := specSchema(t).all()
+	for name, ends := range map[string][]string{
+		"samples": ends(samples), "always": ends(always), "beside": ends(beside), "unseen": ends(unseen),
+		"indispensable": ends(indispensable), "implied": ends(implied), "unrenderable": ends(unrenderable),
+	} {
+		for _, end := range ends {
+			found := false
+			for _, n := range nodes {
+				found = found || strings.HasSuffix(n.path, end)
+			}
+			if !found {
+				t.Errorf("%s: no property ends with %s", name, end)
+			}
+		}
+	}
+}
+
+func ends[T any](table map[string]T) []string {
+	var result []string
+	for end := range table {
+		result = append(result, end)
+	}
+	return result
+}
