@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make` alone prints what there is to make.
+# `make` alone lists the targets.
 
 VERSION ?= 0.0.1
 IMG ?= memcached-operator:$(VERSION)
 BUNDLE_IMG ?= memcached-operator-bundle:v$(VERSION)
 CATALOG_IMG ?= memcached-operator-catalog:latest
-# The catalog's server is the program that made the catalog.
+# The image of the catalog's server has the version of the opm that generates the catalog.
 OPM_VERSION = $(shell sed -n 's/^opm .*@v\([^ ]*\) .*/\1/p' hack/tools/programs.txt)
 export OPMFLAGS ?=
 export CHANNELS ?= alpha
@@ -14,27 +14,29 @@ export REPLACES ?=
 export USE_IMAGE_DIGESTS ?=
 CONTAINER_TOOL ?= docker
 export PLATFORMS ?= linux/amd64,linux/arm64,linux/ppc64le,linux/s390x
-# The image's times are the commit's, so that the same commit gives the same image.
+# The timestamps of the image are the commit's, so that the same commit gives the same image.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
-IMAGE_ARGS = --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD 2>/dev/null || echo unknown) \
+REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+IMAGE_ARGS = --build-arg VERSION=$(VERSION) --build-arg REVISION=$(REVISION) \
 	--build-arg SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH)
 
 comma := ,
 
-# Everything that is built goes to bin/; nothing is installed into the machine.
+# All programs are built into bin/; nothing is installed on the machine.
 BIN := $(CURDIR)/bin
 export PATH := $(BIN):$(BIN)/kube:$(PATH)
 export CGO_ENABLED ?= 0
 
 KUBERNETES_VERSION := $(shell sed -n 's|^\tk8s.io/kubernetes v||p' hack/cluster/go.mod)
-KUBE_PROGRAMS := etcd kube-apiserver kube-controller-manager kube-scheduler kube-proxy kubelet kubectl kwok
+KUBE_PROGRAMS := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok
+NODE_PROGRAMS := kubelet kube-proxy
 KUBE_LDFLAGS := -s -w \
 	-X k8s.io/component-base/version.gitVersion=v$(KUBERNETES_VERSION) \
 	-X k8s.io/component-base/version.gitMajor=$(word 1,$(subst ., ,$(KUBERNETES_VERSION))) \
 	-X k8s.io/component-base/version.gitMinor=$(word 2,$(subst ., ,$(KUBERNETES_VERSION)))
 
-# The local control plane's files. Without KUBECONFIG, install, deploy and run mean
-# that control plane while it is up; else install and deploy ask kubectl's default.
+# Files of the local control plane. If KUBECONFIG is not set, install, deploy and run use that control plane while it is
+# up; otherwise install and deploy use kubectl's default.
 export CLUSTER_DIR ?= $(CURDIR)/.cluster
 export NODE_DIR ?= $(CURDIR)/.node
 ifeq ($(KUBECONFIG)$(wildcard $(CLUSTER_DIR)/kubeconfig),$(CLUSTER_DIR)/kubeconfig)
@@ -42,13 +44,12 @@ export KUBECONFIG := $(CLUSTER_DIR)/kubeconfig
 endif
 
 FUZZTIME ?= 1m
-# Tests wait for a cluster more than they compute, so more of them run at once than
-# there are cores.
+# The tests mostly wait for the API server, so more of them run in parallel than there are cores.
 GOTESTFLAGS ?= -parallel 8 -timeout 20m
 BENCHCOUNT ?= 6
 FAULTSFLAGS ?=
 TEST_TOOLS := $(addprefix $(BIN)/,helm3 helm4 helm-unittest crdify)
-# What the pods of the templates run, for test/memcached.
+# The programs in the pods of the templates, for test/memcached.
 OPERANDS := $(addprefix $(BIN)/,memcached-root/usr/bin/memcached memcached_exporter)
 
 .DEFAULT_GOAL := help
@@ -56,14 +57,18 @@ OPERANDS := $(addprefix $(BIN)/,memcached-root/usr/bin/memcached memcached_expor
 ##@ General
 
 .PHONY: help
-help: ## Print this.
+help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"; printf "Usage: make \033[36m<target>\033[0m\n"} \
 		/^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)} \
 		/^[a-zA-Z0-9_-]+:.*##/ {printf "  \033[36m%-15s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: build kube kustomize ## Show the operator at work on a control plane of its own, then stop everything.
+demo: build kube ## Show the operator at work on a local control plane, then remove everything.
 	@hack/demo.sh
+
+.PHONY: demo-cluster
+demo-cluster: build ## The same in the namespace memcached-demo of the cluster that kubectl is set to (kind or any other).
+	@hack/demo.sh cluster
 
 ##@ Build
 
@@ -72,7 +77,7 @@ build: ## Build the operator into bin/memcached-operator.
 	go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/memcached-operator .
 
 .PHONY: docker-build
-docker-build: ## Build the operator's image IMG by CONTAINER_TOOL: docker, podman or buildah.
+docker-build: ## Build the image IMG with CONTAINER_TOOL: docker, podman or buildah.
 	$(CONTAINER_TOOL) build $(IMAGE_ARGS) -t $(IMG) .
 
 .PHONY: docker-push
@@ -80,7 +85,7 @@ docker-push: ## Push the image IMG.
 	$(CONTAINER_TOOL) push $(IMG)
 
 .PHONY: docker-buildx
-docker-buildx: ## Build and push IMG for all of PLATFORMS, by docker buildx, podman or buildah.
+docker-buildx: ## Build and push the image IMG for PLATFORMS with docker buildx, podman or buildah.
 ifeq ($(notdir $(CONTAINER_TOOL)),docker)
 	docker buildx build $(IMAGE_ARGS) --platform $(PLATFORMS) --push -t $(IMG) .
 else
@@ -88,8 +93,23 @@ else
 	$(CONTAINER_TOOL) manifest push --all $(IMG) docker://$(IMG)
 endif
 
+.PHONY: image-archive
+image-archive: ## Write the image IMG for PLATFORMS to dist/image.tar, an OCI archive.
+	@mkdir -p dist && rm -f dist/image.tar
+ifeq ($(notdir $(CONTAINER_TOOL)),docker)
+	docker buildx build $(IMAGE_ARGS) --platform $(PLATFORMS) --provenance=false --output type=oci,dest=dist/image.tar -t $(IMG) .
+else
+	@$(CONTAINER_TOOL) manifest rm $(IMG)-archive >/dev/null 2>&1 || true
+	$(CONTAINER_TOOL) build $(IMAGE_ARGS) --platform $(PLATFORMS) --manifest $(IMG)-archive .
+	$(CONTAINER_TOOL) manifest push --all $(IMG)-archive oci-archive:$(CURDIR)/dist/image.tar:$(IMG)
+endif
+
+.PHONY: release
+release: kustomize $(addprefix $(BIN)/,helm4 operator-sdk cyclonedx-gomod) ## Write all files of the release VERSION to dist/vVERSION, for images called IMG; push nothing.
+	hack/release.sh $(VERSION) $(IMG)
+
 .PHONY: sbom
-sbom: build $(BIN)/cyclonedx-gomod ## Write the operator's bill of materials (CycloneDX) to dist/sbom.cdx.json.
+sbom: build $(BIN)/cyclonedx-gomod ## Write the operator's SBOM (CycloneDX) to dist/sbom.cdx.json.
 	@mkdir -p dist
 	cyclonedx-gomod bin -json -noserial -notimestamp -output dist/sbom.cdx.json -version v$(VERSION) $(BIN)/memcached-operator
 
@@ -98,14 +118,13 @@ generate: $(BIN)/controller-gen ## Generate deepcopy functions and apply configu
 	controller-gen object:headerFile=hack/boilerplate.go.txt applyconfiguration:headerFile=hack/boilerplate.go.txt paths=./apis/...
 
 .PHONY: manifests
-manifests: $(BIN)/controller-gen $(BIN)/crd-ref-docs $(BIN)/helm-docs $(BIN)/helm-schema ## Generate the CRD, the RBAC (of code and templates), the chart's copies of both, its schema and README, and the API reference.
+manifests: $(BIN)/controller-gen $(BIN)/helm-docs $(BIN)/helm-schema ## Generate the CRD, the roles, the chart's copies of both, its schema and README, and the API reference.
 	controller-gen crd paths=./apis/... output:crd:dir=config/crd/bases
 	go run ./hack/crd
 	controller-gen rbac:roleName=manager-role paths=./reconcilers/... output:rbac:dir=config/rbac
 	go run ./hack/rbac
 	hack/chart.sh
-	crd-ref-docs --source-path=apis --config=hack/crd-ref-docs.yaml --renderer=markdown --output-path=docs/reference/memcached.md --log-level=ERROR
-	sed -i 's/\[\(map\[string\][A-Za-z]*\)\](#[^)]*)/\1/' docs/reference/memcached.md # links to no heading
+	go run ./hack/apidocs
 
 .PHONY: fmt
 fmt: $(BIN)/golangci-lint ## Format all Go code.
@@ -114,81 +133,93 @@ fmt: $(BIN)/golangci-lint ## Format all Go code.
 ##@ Check
 
 .PHONY: test
-test: kube $(TEST_TOOLS) $(OPERANDS) ## Run all tests, those against a real API server among them.
+test: kube $(TEST_TOOLS) $(OPERANDS) ## Run all tests, including those against a real control plane.
 	go test $(GOTESTFLAGS) ./...
 	go test -C hack/cluster -trimpath .
 
+.PHONY: test-api
+test-api: $(BIN)/cluster ## Run the tests that need etcd and an API server only, with the binaries in KUBEBUILDER_ASSETS if set.
+	$(if $(KUBEBUILDER_ASSETS),,$(MAKE) --no-print-directory kube)
+	go test $(GOTESTFLAGS) ./apis/... ./reconcilers/apply ./reconcilers/render/... ./reconcilers/status/...
+
 .PHONY: test-race
-test-race: kube $(TEST_TOOLS) $(OPERANDS) ## Run all tests under the race detector (needs a C compiler).
+test-race: kube $(TEST_TOOLS) $(OPERANDS) ## Run all tests with the race detector (needs a C compiler).
 	CGO_ENABLED=1 go test -race $(GOTESTFLAGS) ./...
 
 .PHONY: e2e
-e2e: kube $(TEST_TOOLS) ## Run the end-to-end tests on two real nodes of their own (root), or on the cluster of E2E_KUBECONFIG.
+e2e: kube-node $(TEST_TOOLS) ## Run the end-to-end tests on two local nodes (root), or on the cluster of E2E_KUBECONFIG.
 	hack/e2e.sh $(E2EFLAGS)
 
 .PHONY: e2e-flood
 e2e-flood: export E2E_FLOOD = 1
-e2e-flood: kube $(TEST_TOOLS) ## Flood the operator on real nodes with the Memcacheds of one tenant, and measure what another one notices.
+e2e-flood: kube-node $(TEST_TOOLS) ## Create many Memcacheds of one tenant and measure the effect on another tenant (root).
 	hack/e2e.sh -run TestFlood_ $(E2EFLAGS)
 
 .PHONY: e2e-olm
-e2e-olm: kube kustomize $(addprefix $(BIN)/,helm3 operator-sdk scorecard-test crane opm olm catalog cpb grpc_health_probe) ## Let OLM install, upgrade, hold back and remove the operator, on a real node of its own (root).
+e2e-olm: kube-node kustomize $(addprefix $(BIN)/,helm3 operator-sdk scorecard-test crane opm olm catalog cpb grpc_health_probe) ## Run the end-to-end tests of OLM: install, upgrade, Upgradeable condition, uninstall, on a local node (root).
 	hack/e2e-olm.sh $(E2EFLAGS)
 
 .PHONY: faults
-faults: kube ## Run the fault suite: crashes, stale caches, failing requests, leaders; most of an hour.
+faults: kube ## Run the fault suite: crashes, stale caches, failing requests, leader changes; up to an hour.
 	go test -tags faults -count 1 -v -timeout 120m $(FAULTSFLAGS) ./test/faults
 
 .PHONY: faults-short
-faults-short: kube ## Run the short form of the fault suite, in minutes.
+faults-short: kube ## Run the short fault suite; minutes.
 	go test -tags faults -count 1 -v -timeout 10m -parallel 8 -short $(FAULTSFLAGS) ./test/faults
 
 .PHONY: bench
-bench: kube ## Run the benchmarks, each beside its baseline; the output suits benchstat.
+bench: kube ## Run the benchmarks with their baselines; the output is for benchstat.
 	go test -run '^$$' -bench . -count $(BENCHCOUNT) ./reconcilers/... ./test/...
 
 .PHONY: scale
-scale: kube ## Measure the operator with 100 to 10,000 Memcacheds beside a bare client (docs/scale.md).
+scale: kube ## Measure the operator with 100 to 10,000 Memcacheds, compared with a plain client (docs/user/scale.md).
 	go test -tags scale -count 1 -timeout 4h -v ./test/scale $(SCALEFLAGS)
 
 .PHONY: scale-short
-scale-short: kube ## The same with 300 Memcacheds, in less than 3 minutes.
+scale-short: kube ## The same with 300 Memcacheds; less than 3 minutes.
 	go test -tags scale -count 1 -timeout 15m -v ./test/scale -sizes 300 -idle 10s $(SCALEFLAGS)
 
 .PHONY: fuzz
-fuzz: ## Fuzz the renderer against kustomize: texts for FUZZTIME (1m), then sets of features.
+fuzz: ## Fuzz the renderer against kustomize, texts and then sets of features, for FUZZTIME (1m) each.
 	go test -run '^$$' -fuzz FuzzRender -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./reconcilers/render
 	go test -run '^$$' -fuzz FuzzFeatures -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./reconcilers/render
 
 .PHONY: govulncheck
-govulncheck: build $(BIN)/govulncheck ## Look for known vulnerabilities in what the operator calls (asks the Go vulnerability database).
+govulncheck: build $(BIN)/govulncheck ## Check the operator for known vulnerabilities (queries the Go vulnerability database).
 	govulncheck ./...
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Run the linters.
 	golangci-lint run ./...
-	cd hack/cluster && GOFLAGS="$(GOFLAGS) -trimpath" golangci-lint run ./... # as it is built: Kubernetes compiles once
+	cd hack/cluster && GOFLAGS="$(GOFLAGS) -trimpath" golangci-lint run ./... # the build flags of the cluster, so that Kubernetes is compiled once
+
+.PHONY: figures
+figures: ## Print the figures that the code keeps to, each with its goal: lengths, test ratio, README.
+	@go run ./hack/figures
 
 .PHONY: verify
-verify: $(TEST_TOOLS) ## Generate everything again and fail when anything differs, or chart and config do not say the same.
+verify: $(TEST_TOOLS) ## Fail if a generated file is stale, or if chart and config differ.
 	hack/verify.sh
 
 ##@ Local control plane
 
 .PHONY: kube
-kube: $(BIN)/kube/kube $(BIN)/cluster ## Build a Kubernetes control plane from Go modules (minutes, the first time).
+kube: $(BIN)/kube/kube $(BIN)/cluster ## Build a Kubernetes control plane from Go modules (takes minutes the first time).
+
+.PHONY: kube-node
+kube-node: kube $(BIN)/kube/node ## Build kubelet and kube-proxy as well, for real nodes.
 
 .PHONY: cluster-up
-cluster-up: kube ## Start a control plane; its kubeconfig is .cluster/kubeconfig.
+cluster-up: kube ## Start a local control plane; its kubeconfig is .cluster/kubeconfig.
 	cluster up --dir $(CLUSTER_DIR)
 
 .PHONY: cluster-down
-cluster-down: $(BIN)/cluster ## Stop it and remove all its files.
+cluster-down: $(BIN)/cluster ## Stop the local control plane and remove its files.
 	cluster down --dir $(CLUSTER_DIR)
 
 .PHONY: run
-run: build kustomize ## Run the operator in the foreground against KUBECONFIG, else the local control plane.
-	hack/run.sh $(ARGS)
+run: build ## Run the operator in the foreground against KUBECONFIG, else the local control plane; PRIVILEGED=1 allows privileged fields.
+	PRIVILEGED=$(PRIVILEGED) hack/run.sh $(ARGS)
 
 ##@ Real nodes (root, Debian; see hack/node/README.md)
 
@@ -197,72 +228,72 @@ node-packages: ## Install the Debian packages that real nodes need.
 	hack/node/packages.sh
 
 .PHONY: node-up
-node-up: kube ## Start NODES (2) real nodes; their kubeconfig is .node/kubeconfig.
+node-up: kube-node ## Start NODES (2) real nodes; their kubeconfig is .node/kubeconfig.
 	hack/node/up.sh
 
 .PHONY: node-down
-node-down: ## Stop them and remove all their files.
+node-down: ## Stop the nodes and remove their files.
 	hack/node/down.sh
 
 .PHONY: node-load
-node-load: ## Put the image IMG, built with CONTAINER_TOOL=hack/node/buildah.sh, into the nodes.
+node-load: ## Load the image IMG, built with CONTAINER_TOOL=hack/node/buildah.sh, into the nodes.
 	hack/node/load.sh $(IMG)
 
 .PHONY: node-smoke
-node-smoke: ## See that the nodes do what tests need of them.
+node-smoke: ## Check that the nodes support what the tests need.
 	hack/node/smoke.sh
 
 ##@ Install
 
 .PHONY: install
-install: kustomize ## Install the CRD into the cluster that kubectl is set to.
-	kustomize build config/crd | kubectl apply --server-side -f -
+install: ## Install or update the CRD in the cluster that kubectl is set to; FORCE=1 takes over fields of Helm.
+	FORCE=$(FORCE) hack/install-crd.sh
 
 .PHONY: uninstall
-uninstall: kustomize ## Remove the CRD, and with it every Memcached.
-	kustomize build config/crd | kubectl delete --ignore-not-found -f -
+uninstall: ## Remove the CRD and, with it, all Memcacheds.
+	kubectl delete --ignore-not-found -f config/crd/bases
 
 .PHONY: deploy
-deploy: kustomize ## Deploy the operator with image IMG, for all namespaces or, with Roles only, WATCH_NAMESPACES=a,b.
+deploy: kustomize ## Deploy the operator with the image IMG, for all namespaces or, with Roles only, for WATCH_NAMESPACES=a,b.
 	hack/installer.sh $(IMG) "$(WATCH_NAMESPACES)" | kubectl apply --server-side -f -
 
 .PHONY: undeploy
-undeploy: kustomize ## Remove the operator, the CRD and every Memcached.
+undeploy: kustomize ## Remove the operator, the CRD and all Memcacheds.
 	hack/installer.sh $(IMG) "$(WATCH_NAMESPACES)" | kubectl delete --ignore-not-found -f -
 
 .PHONY: build-installer
-build-installer: kustomize ## Write what deploy applies to dist/install.yaml, one file to apply anywhere.
+build-installer: kustomize ## Write the objects of `make deploy` to dist/install.yaml.
 	@mkdir -p dist
 	hack/installer.sh $(IMG) "$(WATCH_NAMESPACES)" > dist/install.yaml
 
 ##@ OLM
 
 .PHONY: bundle
-bundle: kustomize $(BIN)/operator-sdk ## Generate bundle/ and bundle.Dockerfile for VERSION and IMG; USE_IMAGE_DIGESTS=true resolves digests, REPLACES=x.y.z names the version before.
+bundle: kustomize $(BIN)/operator-sdk ## Generate bundle/ and bundle.Dockerfile for VERSION and IMG; USE_IMAGE_DIGESTS=true resolves digests, REPLACES=x.y.z sets the replaced version.
 	hack/bundle.sh $(VERSION) $(IMG)
 
 .PHONY: bundle-build
-bundle-build: ## Build the bundle's image BUNDLE_IMG by CONTAINER_TOOL.
+bundle-build: ## Build the bundle image BUNDLE_IMG with CONTAINER_TOOL.
 	$(CONTAINER_TOOL) build -f bundle.Dockerfile -t $(BUNDLE_IMG) .
 
 .PHONY: bundle-push
-bundle-push: ## Push the bundle's image.
+bundle-push: ## Push the bundle image BUNDLE_IMG.
 	$(CONTAINER_TOOL) push $(BUNDLE_IMG)
 
 .PHONY: catalog
-catalog: $(BIN)/opm ## Generate the catalog catalog/configs from catalog/semver.yaml, which lists the bundles' images.
+catalog: $(BIN)/opm ## Generate catalog/configs from catalog/semver.yaml, which lists the bundle images.
 	hack/catalog.sh
 
 .PHONY: catalog-build
-catalog-build: ## Build the catalog's image CATALOG_IMG by CONTAINER_TOOL.
+catalog-build: ## Build the catalog image CATALOG_IMG with CONTAINER_TOOL.
 	$(CONTAINER_TOOL) build --build-arg OPM_VERSION=$(OPM_VERSION) -f catalog.Dockerfile -t $(CATALOG_IMG) .
 
 .PHONY: catalog-push
-catalog-push: ## Push the catalog's image.
+catalog-push: ## Push the catalog image CATALOG_IMG.
 	$(CONTAINER_TOOL) push $(CATALOG_IMG)
 
 .PHONY: scorecard
-scorecard: kube $(BIN)/operator-sdk ## Run the Operator SDK's scorecard on bundle/, on the cluster that kubectl is set to.
+scorecard: kube $(BIN)/operator-sdk ## Run the Operator SDK's scorecard for bundle/ on the cluster that kubectl is set to.
 	hack/scorecard.sh
 
 # Tools, each pinned in the go.mod of hack/tools, hack/tools/lint or hack/cluster.
@@ -275,9 +306,6 @@ $(BIN)/controller-gen: hack/tools/go.mod
 
 $(BIN)/kustomize: hack/tools/go.mod
 	go build -C hack/tools -o $@ sigs.k8s.io/kustomize/kustomize/v5
-
-$(BIN)/crd-ref-docs: hack/tools/go.mod
-	go build -C hack/tools -o $@ github.com/elastic/crd-ref-docs
 
 $(BIN)/govulncheck: hack/tools/go.mod
 	go build -C hack/tools -o $@ golang.org/x/vuln/cmd/govulncheck
@@ -295,7 +323,12 @@ $(BIN)/memcached-root/usr/bin/memcached: hack/memcached.sh hack/node/debian.sh
 $(BIN)/cluster: hack/cluster/go.mod $(wildcard hack/cluster/*.go hack/cluster/*.yaml)
 	go build -C hack/cluster -trimpath -o $@ .
 
-$(BIN)/kube/kube: hack/cluster/go.mod $(wildcard hack/cluster/kube/*.go)
-	@echo "Building Kubernetes v$(KUBERNETES_VERSION) from its Go modules. This takes 5 to 10 minutes on two cores, once."
+$(BIN)/kube/kube: hack/cluster/go.mod $(wildcard hack/cluster/kube/*.go hack/cluster/multicall/*.go)
+	@echo "Building Kubernetes v$(KUBERNETES_VERSION) from its Go modules. This takes some minutes on two cores, once."
 	hack/progress.sh go build -C hack/cluster -trimpath -ldflags "$(KUBE_LDFLAGS)" -o $@ ./kube
 	cd $(@D) && for program in $(KUBE_PROGRAMS); do ln -sf kube $$program; done
+
+$(BIN)/kube/node: hack/cluster/go.mod $(wildcard hack/cluster/node/*.go hack/cluster/multicall/*.go)
+	@echo "Building kubelet and kube-proxy v$(KUBERNETES_VERSION). This takes some minutes on two cores, once."
+	hack/progress.sh go build -C hack/cluster -trimpath -ldflags "$(KUBE_LDFLAGS)" -o $@ ./node
+	cd $(@D) && for program in $(NODE_PROGRAMS); do ln -sf node $$program; done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# bundle.sh VERSION IMG: generate the OLM bundle, bundle/ and bundle.Dockerfile, from config/
-# and the API's markers. From the environment: CHANNELS, DEFAULT_CHANNEL, PLATFORMS, for which the
-# image is built, and optionally REPLACES (a version) and USE_IMAGE_DIGESTS=true.
+# bundle.sh VERSION IMG: generate the OLM bundle, bundle/ and bundle.Dockerfile, from config/ and the markers of the API. From
+# the environment: CHANNELS, DEFAULT_CHANNEL, PLATFORMS (of the image) and optionally REPLACES (a version) and
+# USE_IMAGE_DIGESTS=true.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/bin:$PATH"
@@ -12,11 +12,11 @@ fail() { echo "bundle: $*" >&2; exit 1; }
 semver='(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?'
 [[ $version =~ ^$semver$ ]] || fail "VERSION=$version is not a semantic version, such as 0.0.1"
 [[ -z ${REPLACES:-} || $REPLACES =~ ^$semver$ ]] || fail "REPLACES=$REPLACES is not a semantic version, such as 0.0.1"
-[[ ,$CHANNELS, == *,$DEFAULT_CHANNEL,* ]] || fail "DEFAULT_CHANNEL=$DEFAULT_CHANNEL is none of CHANNELS=$CHANNELS"
+[[ ,$CHANNELS, == *,$DEFAULT_CHANNEL,* ]] || fail "DEFAULT_CHANNEL=$DEFAULT_CHANNEL is not one of CHANNELS=$CHANNELS"
 
 overlay=$(mktemp -d "$PWD/config/.overlay.XXXXXX")
 trap 'rm -rf "$overlay"' EXIT
-# Beside the base, so that the file that people write stays as they wrote it.
+# Write a copy, to keep the hand-written base unchanged.
 operator-sdk generate kustomize manifests --quiet --interactive=false --apis-dir apis --input-dir config/manifests --output-dir "$overlay"
 {
   cat <<EOF
@@ -45,7 +45,7 @@ EOF
 } > "$overlay/kustomization.yaml"
 (cd "$overlay" && kustomize edit set image "memcached-operator=$image")
 
-# Generated elsewhere and moved here when it is good, whole: no file of before stays.
+# Generate in a temporary directory and replace the bundle only after validation.
 mkdir "$overlay/new"
 cp PROJECT "$overlay/new"
 digests=
@@ -55,11 +55,11 @@ kustomize build "$overlay" | (
   operator-sdk generate bundle --quiet --version "$version" --channels "$CHANNELS" --default-channel "$DEFAULT_CHANNEL" $digests
 ) 2> "$overlay/log" || fail "$(tail -n 1 "$overlay/log")"
 csv=$overlay/new/bundle/manifests/$name.clusterserviceversion.yaml
-# The time of generation would differ at each run.
+# The generated time would differ in each run.
 sed -i "s/^    createdAt: .*/$(grep '^    createdAt: ' "config/manifests/$base")/" "$csv"
-# operator-sdk pins the images of containers, not the annotation that names the operator's.
+# operator-sdk pins the images of containers, but not the annotation containerImage.
 repository=${image%@*}
-[ "$repository" != "$image" ] || repository=${image%:*}
+[[ ${repository##*/} != *:* ]] || repository=${repository%:*} # a colon before the last slash is a port
 if [ -n "$digests" ] && pinned=$(grep -om1 "$repository@sha256:[0-9a-f]*" "$csv"); then
   sed -i "s|^    containerImage: .*|    containerImage: $pinned|" "$csv"
 fi

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# catalog.sh [TEMPLATE]: generate the file-based catalog catalog/configs from a semver template, by
-# default catalog/semver.yaml. opm reads the bundles' images from their registries: OPMFLAGS is
-# --use-http for one without TLS.
+# catalog.sh [TEMPLATE]: generate the file-based catalog catalog/configs from a semver template (default
+# catalog/semver.yaml). opm pulls the bundle images; set OPMFLAGS=--use-http for a registry without TLS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/bin:$PATH"
@@ -10,7 +9,7 @@ new=$(mktemp -d "$PWD/catalog/.new.XXXXXX")
 trap 'rm -rf "$new"' EXIT
 fail() { echo "catalog: $*" >&2; exit 1; }
 
-[ -f "$template" ] || fail "$template is missing: it lists the bundles' images"
+[ -f "$template" ] || fail "$template, which lists the bundle images, does not exist"
 mkdir "$new/memcached-operator"
 # shellcheck disable=SC2086 # flags
 opm alpha render-template semver ${OPMFLAGS:-} --output yaml "$template" > "$new/memcached-operator/catalog.yaml" 2> "$new/log" ||

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Write what is generated of the Helm chart: files/ from config/, and schema and README
-# from values.yaml.
+# chart.sh: generate files of the Helm chart: files/ from config/, schema and README from values.yaml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/bin:$PATH"

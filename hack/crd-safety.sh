@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# crd-safety.sh: refuse a CustomResourceDefinition that the last release's users could not upgrade to.
-# The last release is the nearest tag v*; its file comes out of git, so nothing has to be copied at a release.
+# crd-safety.sh: reject a CustomResourceDefinition to which users of the last release could not upgrade. The last release
+# is the nearest tag v* in git.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/bin:$PATH"
@@ -8,9 +8,9 @@ file=config/crd/bases/cache.example.com_memcacheds.yaml
 
 if ! tag=$(git describe --tags --abbrev=0 --match='v[0-9]*' 2>/dev/null); then
   if [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = true ]; then
-    echo "crd-safety: this clone is shallow and has no tag v*: the CRD is compared with nothing (git fetch --tags --unshallow)" >&2
+    echo "crd-safety: skipped: this clone is shallow and has no tag v*; run git fetch --tags --unshallow" >&2
   else
-    echo "crd-safety: there is no release (tag v*) yet: the CRD is compared with nothing"
+    echo "crd-safety: skipped: there is no release (tag v*) yet"
   fi
   exit 0
 fi
@@ -27,7 +27,7 @@ if gone=$(comm -23 <(versions "$released" served) <(versions "$file" any)) && [ 
   exit 1
 fi
 if ! findings=$(crdify "file://$released" "file://$PWD/$file" --config=hack/crdify.yaml 2>&1); then
-  printf 'crd-safety: %s is no safe upgrade from %s (docs/crd-versions.md):\n%s\n' "$file" "$tag" "$findings" >&2
+  printf 'crd-safety: %s is not a safe upgrade from %s (docs/crd-versions.md):\n%s\n' "$file" "$tag" "$findings" >&2
   exit 1
 fi
 echo "crd-safety: the CRD is a safe upgrade from $tag"

@@ -1,79 +1,150 @@
 #!/usr/bin/env bash
-# The operator at work, on a control plane that this script starts and stops.
-# `cluster run` does both, also after Ctrl-C; the rest of the script runs inside.
+# demo.sh [cluster]: show the operator at work, on a control plane that this script starts and stops or, with `cluster`, in
+# the namespace memcached-demo of the cluster that kubectl is set to.
+# `cluster run` starts and stops the control plane, also after Ctrl-C; the rest of the script runs inside it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/bin:$PWD/bin/kube:$PATH"
-if [ "${1:-}" != inside ]; then
-  printf '\n\033[1m==> Starting a Kubernetes control plane on loopback\033[0m (etcd, API server, controllers, scheduler, one simulated node)\n'
-  unset KUBECONFIG
-  bin/cluster run -- "$0" inside
-  printf '\n\033[1m==> Everything is stopped and removed.\033[0m\n'
-  exit
-fi
-
-work=$(dirname "$KUBECONFIG")
+. hack/lib.sh
 say() { printf '\n\033[1m==> %s\033[0m\n' "$*"; }
 run() { printf '\033[2m$ %s\033[0m\n' "$*"; "$@"; }
-# until_is WANT CMD…: run CMD until it prints WANT, for a minute at most.
+# ticker: print a line every 4 seconds.
+ticker() { local start=$SECONDS; while sleep 4 > /dev/null 2>&1; do echo "    … $((SECONDS - start)) s"; done; }
+# wait_for WHAT CMD…: run CMD, and print what it waits for and how long it has taken so far.
+wait_for() {
+  echo "Waiting for $1 …"
+  shift
+  ticker & local ticker=$! status=0
+  "$@" || status=$?
+  kill "$ticker" 2> /dev/null || true
+  wait "$ticker" 2> /dev/null || true
+  return "$status"
+}
+# until_is WANT CMD…: run CMD until it prints WANT, for 2 minutes at most.
 until_is() {
-  local want=$1 got; shift
-  for _ in $(seq 600); do
-    got=$("$@" 2>/dev/null) && [ "$got" = "$want" ] && return
+  local want=$1 got= deadline=$((SECONDS + 120)); shift
+  while [ "$SECONDS" -lt "$deadline" ]; do
+    got=$("$@" 2> /dev/null) && [ "$got" = "$want" ] && return
     sleep 0.1
   done
-  echo "demo: expected «$want» from: $* — got «$got»" >&2
-  exit 1
+  fail "expected \"$want\" from: $*, got \"$got\""
 }
-nodes() { kubectl get memcached memcached-sample -o jsonpath='{.status.nodes}' | tr ',' '\n' | grep -c memcached-sample; }
-replicas() { kubectl get deployment memcached-sample -o jsonpath='{.spec.replicas}'; }
-remaining() { kubectl get deployments,services,poddisruptionbudgets,pods -l app.kubernetes.io/managed-by=memcached-operator -o name | wc -l; }
 
-say "Installing the CustomResourceDefinition, and the operator's own roles"
-hack/operator-kubeconfig.sh "$work/operator.kubeconfig"
-run kubectl get crd memcacheds.cache.example.com
+mode=${1:-own}
+if [ "$mode" = own ]; then
+  say 'Starting a Kubernetes control plane on loopback: etcd, API server, controllers, scheduler, one simulated node'
+  unset KUBECONFIG
+  ticker & ticker=$!
+  trap 'kill "$ticker" 2> /dev/null || true' EXIT
+  # With --crds, because the garbage collector looks for new kinds only every 30 seconds.
+  DEMO_TICKER=$ticker bin/cluster run --crds config/crd/bases -- "$0" inside
+  say 'The control plane is stopped and its files are removed.'
+  exit
+fi
+if [ "$mode" = inside ]; then
+  kill "$DEMO_TICKER"
+  work=$(dirname "$KUBECONFIG")
+else
+  refuse_second_operator
+  say "Using the cluster of the context $(kubectl config current-context), namespace memcached-demo"
+  work=$(mktemp -d)
+  (umask 077 && kubectl config view --raw --flatten --minify > "$work/kubeconfig")
+  export KUBECONFIG=$work/kubeconfig
+  kubectl config set-context --current --namespace=memcached-demo > /dev/null
+fi
 
-say "Running the operator under those roles"
-bin/memcached-operator --kubeconfig "$work/operator.kubeconfig" --metrics-bind-address=0 --health-probe-bind-address=0 \
-  > "$work/operator.log" 2>&1 &
-operator=$!
+operator=
 finish() {
   local status=$?
-  [ "$status" = 0 ] || { echo "demo: failed; the operator's log:" >&2; tail -n 20 "$work/operator.log" >&2; }
-  kill "$operator" 2>/dev/null || true
-  wait "$operator" 2>/dev/null || true
+  [ "$status" = 0 ] || { echo "demo: failed; the end of the operator's log:" >&2; tail -n 20 "$work/operator.log" >&2 || true; }
+  stop_operator
+  [ "$mode" = cluster ] || return 0
+  # Remove only what this script has created.
+  [ -z "${created:-}" ] || wait_for 'the namespace memcached-demo to be deleted' kubectl delete namespace memcached-demo || true
+  [ -z "${installed:-}" ] || kubectl delete -f config/crd/bases || true
+  rm -rf "$work"
+}
+stop_operator() {
+  [ -z "$operator" ] || kill "$operator" 2> /dev/null || true
+  [ -z "$operator" ] || wait "$operator" 2> /dev/null || true
+  operator=
+}
+# start_operator FLAG…
+start_operator() {
+  bin/memcached-operator --kubeconfig "$work/operator.kubeconfig" --metrics-bind-address=0 --health-probe-bind-address=0 "$@" \
+    > "$work/operator.log" 2>&1 &
+  operator=$!
 }
 trap finish EXIT
+trap 'exit 130' INT TERM
+
+objects=deployments,services,poddisruptionbudgets,pods
+managed=app.kubernetes.io/managed-by=memcached-operator
+nodes() { kubectl get memcached memcached-sample -o jsonpath='{.status.nodes}' | tr ',' '\n' | grep -c memcached-sample; }
+replicas() { kubectl get deployment memcached-sample -o jsonpath='{.spec.replicas}'; }
+remaining() { kubectl get "$objects" -l "$managed" -o name | wc -l; }
+annotation() { kubectl get service memcached-sample -o jsonpath='{.metadata.annotations.example\.com/team}'; }
+ready() { wait_for 'all pods to be up to date and ready' run kubectl wait --for=condition=Ready --timeout=180s memcached/memcached-sample; }
+
+if [ "$mode" = inside ]; then
+  say "Installing the CustomResourceDefinition and the operator's roles"
+  wait_for 'the API server' hack/operator-kubeconfig.sh "$work/operator.kubeconfig"
+else
+  say 'Installing the CustomResourceDefinition, unless it exists'
+  kubectl create namespace memcached-demo
+  created=yes
+  if ! kubectl get crd memcacheds.cache.example.com > /dev/null 2>&1; then
+    hack/install-crd.sh
+    installed=yes
+  fi
+  cp "$KUBECONFIG" "$work/operator.kubeconfig"
+fi
+run kubectl get crd memcacheds.cache.example.com
+
+say 'Starting the operator'
+flags=()
+[ "$mode" = inside ] || flags=(--watch-namespaces=memcached-demo)
+start_operator "${flags[@]}"
 bin/memcached-operator --version
 
-say "A Memcached of three pods"
+say 'Creating a Memcached with three pods'
 run cat config/samples/cache_v1alpha1_memcached.yaml
 run kubectl apply -f config/samples/cache_v1alpha1_memcached.yaml
-run kubectl wait --for=condition=Ready --timeout=60s memcached/memcached-sample
-run kubectl get deployment,service,poddisruptionbudget,pods -l app.kubernetes.io/managed-by=memcached-operator
+ready
+run kubectl get "$objects" -l "$managed"
 run kubectl get memcached
-run kubectl get memcached memcached-sample -o jsonpath='{.status.nodes}'
-echo
+run kubectl get memcached memcached-sample -o jsonpath='{.status.nodes}{"\n"}'
 
-say "Scaling 3 -> 5 through the Memcached"
-run kubectl patch memcached memcached-sample --type=merge -p '{"spec":{"size":5}}'
-until_is 5 nodes
-run kubectl wait --for=condition=Ready --timeout=60s memcached/memcached-sample
-run kubectl get memcached memcached-sample -o jsonpath='{.status.nodes}'
-echo
+say 'Scaling from 3 to 5 pods'
+run kubectl scale memcached memcached-sample --replicas=5
+wait_for 'five pods in the status' until_is 5 nodes
+ready
+run kubectl get memcached memcached-sample -o jsonpath='{.status.nodes}{"\n"}'
 
-say "Somebody scales the Deployment by hand; the operator puts it back"
+say 'Scaling the Deployment by hand: the operator reverts the change'
 run kubectl scale deployment memcached-sample --replicas=1
-until_is 5 replicas
-run kubectl wait --for=condition=Ready --timeout=60s memcached/memcached-sample
+wait_for 'the operator to revert it' until_is 5 replicas
+ready
 run kubectl get deployment memcached-sample
-run kubectl get events --field-selector reason=Applied
+run kubectl get events --field-selector reportingComponent=memcached-operator
 
-say "Deleting the Memcached: what it owns goes with it"
+say 'Editing a YAML template: an annotation for the Service of every Memcached'
+mkdir -p "$work/templates/base"
+sed 's/^  name: memcached$/&\n  annotations:\n    example.com\/team: web/' manifests/base/service.yaml > "$work/templates/base/service.yaml"
+printf '\033[2m$ diff manifests/base/service.yaml templates/base/service.yaml\033[0m\n'
+diff manifests/base/service.yaml "$work/templates/base/service.yaml" || true
+echo 'Restarting the operator with --manifests-dir=templates; no rebuild is needed.'
+stop_operator
+start_operator "${flags[@]}" --manifests-dir="$work/templates"
+wait_for 'the annotation' until_is web annotation
+run kubectl get service memcached-sample -o jsonpath='{.metadata.annotations}{"\n"}'
+echo 'The pod template is unchanged, so no pod was replaced:'
+run kubectl get pods -l "$managed"
+
+say 'Deleting the Memcached and, with it, all objects that it owns'
 run kubectl delete -f config/samples/cache_v1alpha1_memcached.yaml
-until_is 0 remaining
-run kubectl get deployments,services,poddisruptionbudgets,pods -l app.kubernetes.io/managed-by=memcached-operator
+wait_for 'the garbage collector' until_is 0 remaining
+run kubectl get "$objects" -l "$managed"
 
-say "Stopping the operator"
-kill "$operator"
-wait "$operator"
+say 'Stopping the operator'
+stop_operator

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# e2e.sh [GO TEST ARGS…]: the end-to-end tests, on the cluster of E2E_KUBECONFIG or, without
-# it, on two real nodes that this script starts and stops (root; see node/README.md).
+# e2e.sh [GO TEST ARGS…]: run the end-to-end tests on the cluster of E2E_KUBECONFIG or, if it is not set, on two local nodes
+# that this script starts and stops (root; see node/README.md).
 #
-# On a cluster of yours it uses the image IMG, which its nodes must be able to pull, and
-# needs memcached:1.6.45, memcached:1.6.38, prom/memcached-exporter:v0.16.0,
-# prom/prometheus:v2.42.0 and busybox:1.35 there.
+# The nodes of the cluster of E2E_KUBECONFIG must be able to pull the image IMG, memcached:1.6.45, memcached:1.6.38,
+# prom/memcached-exporter:v0.16.0, prom/prometheus:v2.42.0 and busybox:1.35.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/bin:$PWD/bin/kube:$PATH"
@@ -28,13 +27,13 @@ else
   make --no-print-directory docker-build build IMG="$E2E_IMAGE"
   hack/check-image.sh "$E2E_IMAGE"
 
-  # The commit before this one, for the upgrade; a shallow clone does not know it.
+  # The previous commit, for the upgrade tests; a shallow clone does not have it.
   if git worktree add --quiet --detach "$scratch/previous" HEAD~1 2>/dev/null && [ -e "$scratch/previous/Dockerfile" ]; then
     export E2E_PREVIOUS_IMAGE=memcached-operator:e2e-previous E2E_PREVIOUS_INSTALLER=$scratch/previous.yaml E2E_PREVIOUS_CHART=$scratch/previous/charts/memcached-operator
     make --no-print-directory -C "$scratch/previous" docker-build IMG="$E2E_PREVIOUS_IMAGE"
     "$scratch/previous/hack/installer.sh" "$E2E_PREVIOUS_IMAGE" > "$E2E_PREVIOUS_INSTALLER"
   else
-    echo "e2e: this clone has no commit before HEAD with a Dockerfile: the upgrade is not tested" >&2
+    echo "e2e: upgrade tests are skipped: this clone has no commit before HEAD with a Dockerfile" >&2
   fi
 
   export NODE_DIR=${NODE_DIR:-$PWD/.node}
@@ -46,5 +45,5 @@ fi
 export E2E_INSTALLER=$scratch/install.yaml
 hack/installer.sh "$E2E_IMAGE" > "$E2E_INSTALLER"
 
-# One package after another: each installs the operator its own way.
+# One package at a time, because each installs the operator in its own way.
 go test -tags e2e -p 1 -count=1 -timeout 25m -parallel 6 "$@" ${E2E_PACKAGES:-./test/e2e ./test/e2e/helm}

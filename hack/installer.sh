@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# installer.sh IMG [NAMESPACES]: print all that installs the operator with image IMG,
-# editing no file: for the whole cluster, or with Roles only for NAMESPACES (a,b,…).
+# installer.sh IMG [NAMESPACES]: print the objects that install the operator with the image IMG, for all namespaces or, with
+# Roles only, for NAMESPACES (a,b,…). It changes no file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/bin:$PATH"
@@ -10,7 +10,7 @@ trap 'rm -rf "$overlay"' EXIT
 if [ -z "$namespaces" ]; then
   echo 'resources: [../default]'
 else
-  # As config/namespaced, with other namespaces.
+  # Like config/namespaced, for other namespaces.
   list=
   for namespace in ${namespaces//,/ }; do
     mkdir "$overlay/$namespace"

@@ -39,53 +39,53 @@ func edited(t *testing.T, replacements ...string) string {
 	return dir
 }
 
-func TestTheBundleIsGood(t *testing.T) {
+func TestCheck_AcceptsBundle(t *testing.T) {
 	t.Parallel()
 	if err := check(manifests, false); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestCheck_Rejects(t *testing.T) {
 	t.Parallel()
 	for sentence, test := range map[string]struct {
 		dir     string
 		digests bool
 		want    []string
 	}{
-		"a field without a descriptor": {
+		"rejects a field without a descriptor": {
 			edited(t, "path: size\n", "path: image\n"), false,
 			[]string{"spec.size has no descriptor: give it a marker"},
 		},
-		"a field within a field without one": {
+		"rejects a nested field without a descriptor": {
 			edited(t, "path: podMetadata.labels\n", "path: podMetadata\n"), false,
 			[]string{"spec.podMetadata.labels has no descriptor"},
 		},
-		"a field within another type of ours without one": {
+		"rejects a field in another type of the API without a descriptor": {
 			edited(t, "path: resources.limits\n", "path: resources\n"), false,
 			[]string{"spec.resources.limits has no descriptor"},
 		},
-		"a descriptor within a type of Kubernetes": {
+		"rejects a descriptor in a type of Kubernetes": {
 			edited(t, "path: affinity\n", "path: affinity.nodeAffinity\n"), false,
 			[]string{"spec.affinity.nodeAffinity has a descriptor and is no field", "spec.affinity has no descriptor"},
 		},
-		"a status field without one": {
+		"rejects a status field without a descriptor": {
 			edited(t, "path: nodes\n", "path: image\n"), false,
 			[]string{"status.nodes has no descriptor: give it a marker +operator-sdk:csv:customresourcedefinitions:type=status"},
 		},
-		"a descriptor without a field": {
+		"rejects a descriptor without a field": {
 			edited(t, "path: size\n", "path: sizes\n"), false,
 			[]string{"spec.sizes has a descriptor and is no field", "spec.size has no descriptor"},
 		},
-		"a version that is not owned": {
+		"rejects a version that is not owned": {
 			edited(t, "      version: v1alpha1\n  description", "      version: v1\n  description"), false,
 			[]string{"memcacheds.cache.example.com v1alpha1 is served, and the ClusterServiceVersion does not own it"},
 		},
-		"tags where digests were asked for": {
+		"rejects tags with --digests": {
 			manifests, true,
 			[]string{"annotation containerImage: memcached-operator:", "relatedImages memcached: memcached:", "container manager of memcached-operator-controller-manager: "},
 		},
-		"no bundle": {t.TempDir(), false, []string{"holds no ClusterServiceVersion"}},
+		"rejects a directory without a bundle": {t.TempDir(), false, []string{"holds no ClusterServiceVersion"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -102,7 +102,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestFieldsThatNeedADescriptor(t *testing.T) {
+func TestCollect_FieldsWithDescriptors(t *testing.T) {
 	t.Parallel()
 	type properties = map[string]apiextensionsv1.JSONSchemaProps
 	object := func(p properties) apiextensionsv1.JSONSchemaProps {
@@ -119,11 +119,11 @@ func TestFieldsThatNeedADescriptor(t *testing.T) {
 		of   reflect.Type
 		want []string
 	}{
-		"all of ours, none below a type of Kubernetes or a list": {
+		"lists fields of the API, none in types of Kubernetes or lists": {
 			reflect.TypeFor[cachev1alpha1.MemcachedSpec](),
 			[]string{"affinity", "memory", "resources", "resources.limits", "tolerations"},
 		},
-		"all, of a type that is not known": {
+		"lists all fields of an unknown type": {
 			nil,
 			[]string{"affinity", "affinity.nodeAffinity", "affinity.nodeAffinity.x", "memory", "resources", "resources.limits", "tolerations"},
 		},

@@ -10,16 +10,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// startPatience is how long etcd and the API server may each take to start. A
-// machine busy with a build needs more than envtest's 20 seconds.
+// startPatience is the timeout for the start of etcd and of the API server. A machine
+// that runs a build needs more than the 20 seconds of envtest.
 const startPatience = time.Minute
 
-// abandonPatience is how long an interrupted start may go on.
+// abandonPatience is the timeout for an interrupted start.
 const abandonPatience = 5 * time.Second
 
 // startAPIServer starts etcd and kube-apiserver, installs the definitions in the
-// directory crds, if any, and writes the administrator's kubeconfig.
-func (c *cluster) startAPIServer(crds string) error {
+// directory of o, if any, and writes the administrator's kubeconfig.
+func (c *cluster) startAPIServer(o options) error {
 	etcd, err := newLifeline(c.log("etcd"))
 	if err != nil {
 		return err
@@ -31,9 +31,9 @@ func (c *cluster) startAPIServer(crds string) error {
 	}
 	defer server.release()
 
-	c.env = c.environment(etcd, server, crds)
+	c.env = c.environment(etcd, server, o)
 	if err := c.startEnvironment(); err != nil {
-		return fmt.Errorf("starting etcd and kube-apiserver: %w\netcd's last words:\n%s\nkube-apiserver's last words:\n%s",
+		return fmt.Errorf("starting etcd and kube-apiserver: %w\nend of the log of etcd:\n%s\nend of the log of kube-apiserver:\n%s",
 			err, tail(c.log("etcd")), tail(c.log("kube-apiserver")))
 	}
 	c.config = c.env.Config
@@ -42,23 +42,23 @@ func (c *cluster) startAPIServer(crds string) error {
 	return os.WriteFile(c.access().Kubeconfig, c.env.KubeConfig, 0o600)
 }
 
-// environment describes the two to envtest.
-func (c *cluster) environment(etcd, server *lifeline, crds string) *envtest.Environment {
+// environment returns the configuration of envtest.
+func (c *cluster) environment(etcd, server *lifeline, o options) *envtest.Environment {
 	env := &envtest.Environment{
-		// USE_EXISTING_CLUSTER in the user's environment is not meant for us.
+		// Ignore USE_EXISTING_CLUSTER in the environment.
 		UseExistingCluster:      new(false),
 		BinaryAssetsDirectory:   c.programs.bin,
 		ControlPlaneStopTimeout: stopPatience,
 	}
-	if crds != "" {
-		env.CRDDirectoryPaths = []string{crds}
+	if o.crds != "" {
+		env.CRDDirectoryPaths = []string{o.crds}
 		env.ErrorIfCRDPathMissing = true
 	}
 	if os.Getenv("KUBEBUILDER_CONTROLPLANE_START_TIMEOUT") == "" {
 		env.ControlPlaneStartTimeout = startPatience
 	}
 	env.ControlPlane.Etcd = &envtest.Etcd{Out: etcd.writer, Err: etcd.writer}
-	// Nothing here outlives a power cut, and syncing is what etcd is slow at.
+	// The data need not survive a power failure, and fsync is slow.
 	env.ControlPlane.Etcd.Configure().Set("unsafe-no-fsync", "true")
 
 	api := env.ControlPlane.GetAPIServer()
@@ -66,21 +66,24 @@ func (c *cluster) environment(etcd, server *lifeline, crds string) *envtest.Envi
 	flags := api.Configure().
 		Set("authorization-mode", "RBAC").
 		Set("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
-		// envtest's range has room for 254 Services.
+		// The default range of envtest has 254 addresses.
 		Set("service-cluster-ip-range", "10.96.0.0/16").
-		// Without these the server wants a network interface besides loopback.
+		// By default, the server needs a network interface other than loopback.
 		Set("advertise-address", "127.0.0.1").
 		Set("endpoint-reconciler-type", "none")
+	if o.featureGates != "" {
+		flags.Set("feature-gates", o.featureGates)
+	}
 	if c.programs.controllers {
-		// envtest turns off the ServiceAccount plug-in, because nothing would
-		// make the default account; here the controller manager does.
+		// envtest disables the ServiceAccount plug-in, because no controller creates
+		// the default account; here the controller manager does.
 		flags.Disable("disable-admission-plugins")
 	}
 	return env
 }
 
-// startEnvironment starts envtest, but does not stay with a start that hangs
-// when the user has given up on it: the children end with this process.
+// startEnvironment starts envtest. When the context is cancelled, it returns even if the
+// start hangs; the children end with this process.
 func (c *cluster) startEnvironment() error {
 	var err error
 	started := make(chan struct{})
@@ -101,8 +104,7 @@ func (c *cluster) startEnvironment() error {
 	return context.Cause(c.alive)
 }
 
-// endWith ends the cluster when the process at the other end of the lifeline
-// ends.
+// endWith ends the cluster when the process that writes to the lifeline ends.
 func (c *cluster) endWith(l *lifeline, name string) {
 	<-l.ended
 	c.end(deathOf(name, c.log(name), errOutputEnded))

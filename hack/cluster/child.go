@@ -21,8 +21,8 @@ type child struct {
 	exited chan struct{}
 }
 
-// startChild starts a program with its output in the log, and calls died with
-// an error that tells the end of it when the process ends.
+// startChild starts a program with its output in the log. When the process ends, it
+// calls died with an error that contains the end of the log.
 func startChild(cmd *exec.Cmd, name, log string, died func(error)) (*child, error) {
 	output, err := os.Create(log)
 	if err != nil {
@@ -30,8 +30,8 @@ func startChild(cmd *exec.Cmd, name, log string, died func(error)) (*child, erro
 	}
 	defer func() { _ = output.Close() }() // the child has its own copy
 	cmd.Stdout, cmd.Stderr = output, output
-	// A process group of its own keeps the terminal's Ctrl-C from it: the
-	// supervisor alone is to hear it, and stops all in order.
+	// In a process group of its own, the process does not receive Ctrl-C of the
+	// terminal: the supervisor receives it and stops all programs in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
@@ -47,7 +47,7 @@ func startChild(cmd *exec.Cmd, name, log string, died func(error)) (*child, erro
 
 // terminate asks the process to end; stop waits until it has.
 func (c *child) terminate() {
-	_ = c.cmd.Process.Signal(syscall.SIGTERM) // fails only if it is gone already
+	_ = c.cmd.Process.Signal(syscall.SIGTERM) // fails only if the process has ended
 }
 
 // stop ends the process, by force at the deadline.
@@ -60,15 +60,14 @@ func (c *child) stop(deadline time.Time) {
 	}
 }
 
-// A lifeline takes the output of a process started by someone else, which is
-// envtest, and tells when that process ends: then the last writing end of the
-// pipe is closed.
+// A lifeline copies the output of a process that envtest starts, and reports when the
+// process ends, which closes the last writing end of the pipe.
 type lifeline struct {
 	writer *os.File
 	ended  chan struct{}
 }
 
-// newLifeline makes a lifeline that copies what comes through to a log.
+// newLifeline returns a lifeline that copies the output to a log.
 func newLifeline(log string) (*lifeline, error) {
 	output, err := os.Create(log)
 	if err != nil {
@@ -94,13 +93,14 @@ func (l *lifeline) release() {
 	_ = l.writer.Close()
 }
 
-// deathOf says which program ended, and shows the end of its log.
+// deathOf returns an error with the name, the exit status and the end of the log of a
+// program that ended.
 func deathOf(name, log string, cause error) error {
 	how := "exit status 0"
 	if cause != nil {
 		how = cause.Error()
 	}
-	return fmt.Errorf("%s ended unexpectedly (%s); its last words:\n%s", name, how, tail(log))
+	return fmt.Errorf("%s ended unexpectedly (%s); the end of its log:\n%s", name, how, tail(log))
 }
 
 // tail returns the last lines of a log.
@@ -122,5 +122,5 @@ func tail(log string) string {
 	return string(content)
 }
 
-// errOutputEnded stands in for the exit status that envtest keeps to itself.
+// errOutputEnded replaces the exit status, which envtest does not report.
 var errOutputEnded = errors.New("its output ended")

@@ -14,12 +14,11 @@ import (
 )
 
 // parentPIDVariable ties the life of the programs in ./kube to this process:
-// kube/parent.go has the other half.
+// multicall/parent.go reads it.
 const parentPIDVariable = "CLUSTER_PARENT_PID"
 
-// stopPatience is how long a process may take over a graceful end. An API
-// server takes up to a minute while anyone is still watching, and nothing here
-// outlives its directory, so there is nothing to wait for.
+// stopPatience is the timeout for a graceful stop. An API server with open watches takes
+// up to a minute, and no data needs to be kept.
 const stopPatience = 2 * time.Second
 
 // A cluster is a running control plane.
@@ -36,7 +35,7 @@ type cluster struct {
 	end   context.CancelCauseFunc
 }
 
-// access is what it takes to use a cluster.
+// access is the output that others need to use a cluster.
 type access struct {
 	Kubeconfig string `json:"kubeconfig"`
 	Dir        string `json:"dir"`
@@ -49,7 +48,7 @@ func startCluster(ctx context.Context, dir *workDir, programs programs, o option
 	c.alive, c.end = context.WithCancelCause(ctx)
 	defer func() {
 		if err != nil {
-			// What made a program end says more than what its end made fail.
+			// The cause of the end of a program is more useful than the resulting errors.
 			if cause := context.Cause(c.alive); cause != nil {
 				err = cause
 			}
@@ -65,7 +64,7 @@ func startCluster(ctx context.Context, dir *workDir, programs programs, o option
 		return nil, err
 	}
 	start := time.Now()
-	if err := c.startAPIServer(o.crds); err != nil {
+	if err := c.startAPIServer(o); err != nil {
 		return nil, err
 	}
 	log.Printf("etcd and kube-apiserver are up (%.1f s)", time.Since(start).Seconds())
@@ -91,8 +90,8 @@ func (c *cluster) access() access {
 	return access{Kubeconfig: c.dir.in("kubeconfig"), Dir: c.dir.path}
 }
 
-// failure returns why the cluster ended, or nil when it did not or was told to
-// by way of the context that it was started with.
+// failure returns the error with which the cluster ended, or nil if it is running or was
+// stopped through the context.
 func (c *cluster) failure(told context.Context) error {
 	if told.Err() == nil {
 		return context.Cause(c.alive)
@@ -100,8 +99,7 @@ func (c *cluster) failure(told context.Context) error {
 	return nil
 }
 
-// stop ends every process: those that change things first, then the API
-// server, then its storage.
+// stop ends all processes: first the controllers, then the API server, then etcd.
 func (c *cluster) stop() {
 	c.end(nil) // from here on, the end of a child is expected
 	for _, child := range slices.Backward(c.children) {
@@ -114,7 +112,7 @@ func (c *cluster) stop() {
 	if c.env == nil {
 		return
 	}
-	// The error says only that an API server with open watches had to be
-	// killed, which is how most of them end.
+	// The error only reports that an API server with open watches was killed, which is
+	// usual.
 	_ = c.env.Stop()
 }

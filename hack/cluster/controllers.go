@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// kwokConfig tells kwok which nodes are its own and how they behave.
+// kwokConfig is the configuration of kwok: the nodes that it manages and their stages.
 //
 //go:embed kwok.yaml
 var kwokConfig []byte
@@ -47,9 +47,9 @@ func (c *cluster) controllers() []controller {
 	}
 }
 
-// serverFlags returns what the controller manager and the scheduler have in
-// common: they serve nothing, lead alone, and are not held to the 20 requests a
-// second that a shared cluster would grant them.
+// serverFlags returns the flags of the controller manager and the scheduler: no
+// endpoints, no leader election, and a higher rate limit than the default of 20 requests
+// per second.
 func serverFlags() []string {
 	return []string{
 		"--secure-port=0",
@@ -89,7 +89,7 @@ func (c *cluster) startController(program controller) error {
 		return fmt.Errorf("writing the kubeconfig of %s: %w", program.name, err)
 	}
 	cmd := exec.Command(c.programs.path(program.name), append(program.args, "--kubeconfig="+path)...)
-	// The user's own ~/.kwok is not meant for us.
+	// Ignore ~/.kwok of the user.
 	cmd.Env = append(os.Environ(), "KWOK_WORKDIR="+c.dir.in("kwok"))
 	child, err := startChild(cmd, program.name, c.log(program.name), c.end)
 	if err != nil {

@@ -12,7 +12,7 @@
 // kube-controller-manager, kube-scheduler and kwok, which plays the kubelet of
 // simulated Nodes: pods are scheduled and become Running and Ready, though no
 // container ever runs. RBAC and the admission plug-in
-// OwnerReferencesPermissionEnforcement are on, service accounts get tokens.
+// OwnerReferencesPermissionEnforcement are on, service accounts have tokens.
 // Everything listens on free ports of 127.0.0.1, so several clusters run side
 // by side. The programs are the executable built from ./kube.
 //
@@ -30,9 +30,9 @@
 //
 // # What is left behind
 //
-// Nothing, however it ends. A supervisor that can still act stops its children
+// No processes and no files, however it ends. A supervisor that can still act stops its children
 // and removes the directory. One that is killed with SIGKILL cannot, so its
-// children watch for their parent (see kube/parent.go), and the next "up" or
+// children watch for their parent (see multicall/parent.go), and the next "up" or
 // "down" clears the directory. Upstream's etcd and kube-apiserver, which
 // KUBEBUILDER_ASSETS may ask for, do not watch: those two end when they next
 // write to their log, whose reader is gone. Outside of it there is only envtest's register

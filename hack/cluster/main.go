@@ -42,8 +42,8 @@ func main() {
 	log.SetPrefix("cluster: ")
 	ctrl.SetLogger(logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, nil)))
 
-	// Writing to a pipe whose reader is gone shall fail, not kill: there is a
-	// cluster to stop first.
+	// A write to a pipe without a reader must fail instead of killing this process,
+	// because the cluster must be stopped first.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := dispatch(ctx, os.Args[1:])
@@ -88,6 +88,7 @@ type options struct {
 	bin                string
 	crds               string
 	nodes              int
+	featureGates       string
 	withoutControllers bool
 }
 
@@ -97,6 +98,8 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.bin, "bin", "", "directory of the control plane's programs (default \"kube\" beside this one)")
 	flags.StringVar(&o.crds, "crds", "",
 		"directory of CustomResourceDefinitions to install before the controllers start: the garbage collector looks for new kinds every 30 s only")
+	flags.StringVar(&o.featureGates, "feature-gates", os.Getenv("CLUSTER_FEATURE_GATES"),
+		"feature gates of the API server, as name=true,name=false; by default those of CLUSTER_FEATURE_GATES")
 	flags.IntVar(&o.nodes, "nodes", 1, "how many simulated nodes to make")
 	flags.BoolVar(&o.withoutControllers, "without-controllers", false,
 		"start only etcd and the API server: no controllers, no nodes, up sooner")
@@ -117,7 +120,7 @@ func serve(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("cluster serve", flag.ContinueOnError)
 	o.bind(flags)
 	untilStdinCloses := flags.Bool("until-stdin-closes", false,
-		"also stop at the end of standard input, so when whoever started this is gone")
+		"also stop at the end of standard input, that is, when the parent process has ended")
 	if err := parse(flags, args); err != nil {
 		return err
 	}

@@ -14,15 +14,15 @@ const (
 	buildTarget = "make kube"
 )
 
-// programs says where the executables of the control plane are.
+// programs are the directories of the executables of the control plane.
 type programs struct {
 	bin         string // ours
 	assets      string // the user's, or the same
 	controllers bool   // whether more than etcd and the API server will run
 }
 
-// findPrograms makes sure that all that will be needed is there. An empty bin
-// means the directory "kube" beside this executable.
+// findPrograms checks that all needed programs exist. An empty bin means the directory
+// "kube" beside this executable.
 func findPrograms(o options) (programs, error) {
 	bin := o.bin
 	if bin == "" {
@@ -48,10 +48,10 @@ func (p programs) check() error {
 	for _, name := range []string{"etcd", "kube-apiserver", "kubectl"} {
 		_, err := os.Stat(filepath.Join(p.assets, name))
 		if err != nil && p.assets != p.bin {
-			return fmt.Errorf("%s points to a directory without %s, unset it to use our own: %w", assetsVariable, name, err)
+			return fmt.Errorf("%s is a directory without %s; unset the variable to use bin/kube: %w", assetsVariable, name, err)
 		}
 		if err != nil {
-			return fmt.Errorf("the control plane is not built, run %q (its first time takes minutes): %w", buildTarget, err)
+			return fmt.Errorf("the control plane is not built; run %q, which takes minutes the first time: %w", buildTarget, err)
 		}
 	}
 	if !p.controllers {
@@ -59,14 +59,20 @@ func (p programs) check() error {
 	}
 	for _, name := range []string{"kube-controller-manager", "kube-scheduler", "kwok"} {
 		if _, err := os.Stat(p.path(name)); err != nil {
-			return fmt.Errorf("the control plane is not built, run %q (its first time takes minutes): %w", buildTarget, err)
+			return fmt.Errorf("the control plane is not built; run %q, which takes minutes the first time: %w", buildTarget, err)
 		}
 	}
 	return nil
 }
 
-// path returns the executable of a program of ours.
+// path returns the executable of a program: the user's, if there is one, since controllers may be of
+// the API server's version or older, not newer.
 func (p programs) path(name string) string {
+	if path := filepath.Join(p.assets, name); p.assets != p.bin {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
 	return filepath.Join(p.bin, name)
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestRun(t *testing.T) {
+func TestRun_ExitStatus(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		script string
 		status int
@@ -36,14 +36,14 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestRunWithoutSuchACommand(t *testing.T) {
+func TestRun_ReportsMissingCommand(t *testing.T) {
 	printed, status := output(t, "run", "--without-controllers", "--", "no-such-command")
 	if status != 1 || !strings.Contains(printed, "no-such-command") {
 		t.Errorf("exit status %d: want 1 and the command named", status)
 	}
 }
 
-func TestCtrlCStopsCommandAndCluster(t *testing.T) {
+func TestRun_StopsOnCtrlC(t *testing.T) {
 	dir := newDir(t)
 	cmd := command(t, "run", "--dir="+dir, "--without-controllers", "--", "sh", "-c", "echo running; exec sleep 600")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -68,7 +68,7 @@ func TestCtrlCStopsCommandAndCluster(t *testing.T) {
 	wantNothingLeft(t, dir)
 }
 
-func TestTheExecutableExplainsItself(t *testing.T) {
+func TestKube_ListsItsPrograms(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries(t), "kube"))
 	printed, err := cmd.CombinedOutput()
 	if err == nil {

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-func TestServeBringsAWholeControlPlane(t *testing.T) {
+func TestServe_StartsControlPlane(t *testing.T) {
 	s := startServer(t, "--nodes=4")
 	t.Run("a pod becomes Ready on a simulated node", s.runsPods)
 	t.Run("the nodes lie in three zones", s.spansZones)
@@ -101,7 +101,7 @@ func (s *server) keepsToItsDirectory(t *testing.T) {
 	}
 }
 
-func TestServeSideBySide(t *testing.T) {
+func TestServe_SideBySide(t *testing.T) {
 	one, other := launchServer(t, "--without-controllers"), launchServer(t, "--without-controllers")
 	one.awaitReady(t)
 	other.awaitReady(t)
@@ -124,7 +124,7 @@ func TestServeSideBySide(t *testing.T) {
 	}
 }
 
-func TestServeEndings(t *testing.T) {
+func TestServe_Endings(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		args   []string
 		end    func(*testing.T, *server)
@@ -171,7 +171,7 @@ func TestServeEndings(t *testing.T) {
 	}
 }
 
-func TestServeInterruptedWhileStartingLeavesNothing(t *testing.T) {
+func TestServe_RemovesFilesWhenInterrupted(t *testing.T) {
 	dir := newDir(t)
 	s := launchServer(t, "--dir="+dir)
 	waitFor(t, "etcd to start", func() bool { return len(processes(t, "/etcd --advertise", dir)) > 0 })
@@ -183,7 +183,7 @@ func TestServeInterruptedWhileStartingLeavesNothing(t *testing.T) {
 	wantNothingLeft(t, dir)
 }
 
-func TestControllerThatDiesIsNamed(t *testing.T) {
+func TestServe_NamesFailedController(t *testing.T) {
 	dir := newDir(t)
 	s := startServer(t, "--dir="+dir)
 	kill(t, "/kube-scheduler ", dir)

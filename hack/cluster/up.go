@@ -60,7 +60,7 @@ func up(ctx context.Context, args []string) error {
 	return nil
 }
 
-// awaitRunning waits until the cluster that somebody else is running, or just
+// awaitRunning waits until the cluster that another process is running, or just
 // starting, in the directory is ready.
 func awaitRunning(ctx context.Context, dir string) error {
 	dir, err := filepath.Abs(dir)
@@ -101,6 +101,7 @@ func startSupervisor(dir *workDir, o options) (<-chan struct{}, error) {
 		"--dir="+dir.path,
 		"--bin="+o.bin,
 		"--crds="+o.crds,
+		"--feature-gates="+o.featureGates,
 		"--nodes="+strconv.Itoa(o.nodes),
 		"--without-controllers="+strconv.FormatBool(o.withoutControllers))
 	cmd.Stdout, cmd.Stderr = output, output
@@ -169,7 +170,7 @@ func stopSupervisor(dir string) error {
 	}
 	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // an empty directory that somebody made: not ours
+		return nil // an empty directory of another owner
 	}
 	if err != nil {
 		return fmt.Errorf("opening the cluster's lock: %w", err)

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func TestUpAndDown(t *testing.T) {
+func TestUp_ThenDown(t *testing.T) {
 	dir := newDir(t)
 	kubeconfig := filepath.Join(dir, "kubeconfig")
 	// The steps build on one another, so they are in order.
@@ -80,7 +80,7 @@ func wantUsable(t *testing.T, dir string) {
 	}
 }
 
-func TestDownAfterSIGKILLRemovesTheDirectory(t *testing.T) {
+func TestDown_RemovesDirectoryAfterSIGKILL(t *testing.T) {
 	dir := newDir(t)
 	s := startServer(t, "--dir="+dir, "--without-controllers")
 	s.signal(t, syscall.SIGKILL)
@@ -90,7 +90,7 @@ func TestDownAfterSIGKILLRemovesTheDirectory(t *testing.T) {
 	}
 }
 
-func TestUpRefuses(t *testing.T) {
+func TestUp_Refuses(t *testing.T) {
 	empty := t.TempDir()
 	foreign := t.TempDir()
 	precious := filepath.Join(foreign, "precious")
@@ -101,12 +101,12 @@ func TestUpRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		"a missing binary names the make target":       {[]string{"up", "--dir=" + empty, "--bin=" + empty}, buildTarget},
-		"a directory of other files is left alone":     {[]string{"up", "--dir=" + foreign}, "no cluster's"},
-		"down leaves a directory of other files alone": {[]string{"down", "--dir=" + foreign}, "no cluster's"},
-		"fewer than no nodes":                          {[]string{"run", "--nodes=-1", "--", "true"}, "--nodes"},
-		"no directory":                                 {[]string{"up"}, "--dir"},
-		"nothing to run":                               {[]string{"run"}, "CMD"},
+		"names the make target of a missing binary": {[]string{"up", "--dir=" + empty, "--bin=" + empty}, buildTarget},
+		"up refuses a directory with other files":   {[]string{"up", "--dir=" + foreign}, "do not belong to a cluster"},
+		"down refuses a directory with other files": {[]string{"down", "--dir=" + foreign}, "do not belong to a cluster"},
+		"refuses a negative number of nodes":        {[]string{"run", "--nodes=-1", "--", "true"}, "--nodes"},
+		"refuses a missing directory":               {[]string{"up"}, "--dir"},
+		"refuses a missing command":                 {[]string{"run"}, "CMD"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			printed, status := output(t, test.args...)
@@ -116,11 +116,11 @@ func TestUpRefuses(t *testing.T) {
 		})
 	}
 	if !exists(precious) {
-		t.Error("a file that was not ours is gone")
+		t.Error("a file of another owner was removed")
 	}
 }
 
-func TestAnAssetsDirectoryOfTheUsersIsHonoured(t *testing.T) {
+func TestRun_UsesAssetsDirectory(t *testing.T) {
 	t.Setenv(assetsVariable, t.TempDir())
 	printed, status := output(t, "run", "--", "true")
 	if status != 1 || !strings.Contains(printed, assetsVariable) {

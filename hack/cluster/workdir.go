@@ -37,7 +37,7 @@ var errInUse = errors.New("a cluster is already running there")
 type workDir struct {
 	path string
 	lock *os.File
-	// temporary is set for a directory that nobody asked for by name.
+	// temporary is set for a directory without a name from the user.
 	temporary bool
 }
 
@@ -86,7 +86,7 @@ func refuseForeign(path string) error {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(path, lockFile)); err != nil {
-		return fmt.Errorf("directory %s holds files that are no cluster's: name a new or an empty one", path)
+		return fmt.Errorf("directory %s contains files that do not belong to a cluster: use a new or an empty directory", path)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (d *workDir) clear() error {
 }
 
 // announce writes what others need to use the cluster, in one step, so that
-// nobody reads half of it.
+// readers never see half of it.
 func (d *workDir) announce(a access) error {
 	line, err := json.Marshal(a)
 	if err != nil {
@@ -141,7 +141,7 @@ func (d *workDir) unclaim() error {
 }
 
 // remove deletes the directory and lets go of it. The mark goes last: without
-// it the rest would look like somebody else's.
+// it the rest would look like files of another owner.
 func (d *workDir) remove() error {
 	return errors.Join(d.clear(), removeAll(d.in(logsDir)), removeAll(d.path), d.unclaim())
 }

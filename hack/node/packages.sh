@@ -16,7 +16,7 @@ for package in "${packages[@]}"; do
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 command -v apt-get >/dev/null ||
-  { echo "packages.sh: this needs Debian 12's packages ${missing[*]}, and there is no apt-get here" >&2; exit 1; }
+  { echo "packages.sh: the Debian 12 packages ${missing[*]} are missing, and apt-get is not available" >&2; exit 1; }
 if [ "${1:-}" = --check ]; then
   echo "packages.sh: missing: ${missing[*]}; run \`sudo hack/node/packages.sh\`" >&2
   exit 1

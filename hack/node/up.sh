@@ -7,7 +7,7 @@ set -euo pipefail
 need_root
 "$here/packages.sh" --check
 for program in kube-apiserver kubelet kube-proxy; do
-  [ -x "$bin/kube/$program" ] || fail "bin/kube/$program is missing; run \`make kube\`"
+  [ -x "$bin/kube/$program" ] || fail "bin/kube/$program is missing; run \`make kube-node\`"
 done
 [[ $nodes =~ ^[1-9]$ ]] || fail "NODES is $nodes; it is how many nodes to start, 1 to 9"
 "$here/images.sh"

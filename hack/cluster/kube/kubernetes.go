@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	_ "time/tzdata" // CronJobs may name a time zone; the machine need not know it
 
@@ -15,9 +14,9 @@ import (
 	"k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
-	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
-	kubeletapp "k8s.io/kubernetes/cmd/kubelet/app"
+
+	"github.com/example/memcached-operator/hack/cluster/multicall"
 )
 
 // The functions below are the bodies of upstream's main functions of
@@ -35,16 +34,8 @@ func kubeScheduler() int {
 	return cli.Run(scheduler.NewSchedulerCommand())
 }
 
-func kubeProxy() int {
-	return cli.Run(proxy.NewProxyCommand())
-}
-
-func kubelet() int {
-	return cli.Run(kubeletapp.NewKubeletCommand(context.Background()))
-}
-
 func kubectl() int {
-	dropGlobalFlags()
+	multicall.DropGlobalFlags()
 	// As upstream: plugins and .kuberc are read before flags are parsed, and
 	// log at the verbosity asked for.
 	_, _ = logs.GlogSetter(cmd.GetLogVerbosity(os.Args))

@@ -10,6 +10,8 @@ import (
 	kwokcmd "sigs.k8s.io/kwok/pkg/kwok/cmd"
 	"sigs.k8s.io/kwok/pkg/log"
 	"sigs.k8s.io/kwok/pkg/utils/signals"
+
+	"github.com/example/memcached-operator/hack/cluster/multicall"
 )
 
 func etcd() int {
@@ -20,7 +22,7 @@ func etcd() int {
 // kwok is the body of sigs.k8s.io/kwok/cmd/kwok's main function, which cannot
 // be imported.
 func kwok() int {
-	dropGlobalFlags()
+	multicall.DropGlobalFlags()
 	flags := pflag.NewFlagSet("global", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags = true
 	flags.Usage = func() {}

@@ -1,4 +1,4 @@
-package main
+package multicall
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 // parentPIDVariable names the environment variable that ties a program's life
 // to that of its parent: it holds the parent's process id. The cluster command
-// sets it for all that it starts; cluster.go has its other half.
+// sets it for all that it starts; ../cluster.go sets it.
 const parentPIDVariable = "CLUSTER_PARENT_PID"
 
 // parentCheckInterval bounds how long a program outlives its parent.
