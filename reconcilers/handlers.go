@@ -77,7 +77,7 @@ func ownWriteFilter(pending *apply.PendingWrites) predicate.Predicate {
 		},
 		// An object that loses our label is reported as deleted.
 		DeleteFunc: func(e event.DeleteEvent) bool {
-			pending.Delete(e.Object)
+			pending.ObserveDelete(e.Object)
 			return true
 		},
 	}

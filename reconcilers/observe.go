@@ -77,7 +77,7 @@ func isPodOf(mc *cachev1alpha1.Memcached, pod *corev1.Pod) bool {
 }
 
 // deployment returns the Deployment of the Memcached's name, as the API server returned it from the
-// apply or else as the cache has it. It returns nil when there is none.
+// last apply or as the cache has it. It returns nil when there is none.
 func (r *Reconciler) deployment(ctx context.Context, observed *observation) (*appsv1.Deployment, error) {
 	mc := observed.Memcached
 	for _, result := range observed.Results {
@@ -88,12 +88,12 @@ func (r *Reconciler) deployment(ctx context.Context, observed *observation) (*ap
 	if !slices.Contains(r.kinds, appsv1.SchemeGroupVersion.WithKind("Deployment")) {
 		return nil, nil
 	}
-	deployment := &appsv1.Deployment{}
-	if err := r.client.Get(ctx, client.ObjectKeyFromObject(mc), deployment); client.IgnoreNotFound(err) != nil {
+	object, err := r.pendingWrites.Get(ctx, r.client, client.ObjectKeyFromObject(mc), &appsv1.Deployment{})
+	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading the Deployment: %w", err)
 	}
-	if !metav1.IsControlledBy(deployment, mc) {
-		return nil, nil
+	if deployment, ok := object.(*appsv1.Deployment); ok && err == nil && metav1.IsControlledBy(deployment, mc) {
+		return deployment, nil
 	}
-	return deployment, nil
+	return nil, nil
 }

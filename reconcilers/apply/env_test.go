@@ -35,6 +35,8 @@ type env struct {
 	applier   *apply.Applier
 	pending   *apply.PendingWrites
 	clock     clock
+	// cache is the operator's cache.
+	cache *staleReader
 }
 
 // clock is a clock that stands still unless a test advances it.
@@ -60,7 +62,7 @@ func newEnv(t *testing.T) *env {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "apply-"}}
 	must(t, suite.admin.Create(t.Context(), namespace))
-	w := &env{t: t, namespace: namespace.Name, requests: &requests{}}
+	w := &env{t: t, namespace: namespace.Name, requests: &requests{}, cache: &staleReader{live: suite.cache}}
 	w.owner = w.memcached("cache", 3)
 	w.restart()
 	return w
@@ -81,7 +83,7 @@ func (w *env) restart() {
 	config := w.requests.watch(suite.operator)
 	cached, err := client.New(config, client.Options{
 		Scheme: suite.scheme, Mapper: suite.mapper,
-		Cache: &client.CacheOptions{Reader: suite.cache, Unstructured: true},
+		Cache: &client.CacheOptions{Reader: w.cache, Unstructured: true},
 	})
 	must(w.t, err)
 	live, err := client.New(config, client.Options{Scheme: suite.scheme, Mapper: suite.mapper})
@@ -98,8 +100,8 @@ func (w *env) forgetWhatIsDeleted(pending *apply.PendingWrites) {
 		if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
 			object = unknown.Obj
 		}
-		if object, ok := object.(client.Object); ok && object.GetNamespace() == w.namespace {
-			pending.Delete(object)
+		if object, ok := object.(client.Object); ok && object.GetNamespace() == w.namespace && !w.cache.isFrozen.Load() {
+			pending.ObserveDelete(object)
 		}
 	}}
 	for _, kind := range kinds {

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ktypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -27,13 +29,18 @@ const (
 )
 
 // PendingWrites keeps the API server's response to a write until the cache shows it, so that a reconcile
-// in between does not see an old state, and revert or repeat a write. It is safe for use by many
-// goroutines.
+// in between does not see an old state, and revert or repeat a write. Likewise it keeps which objects were
+// deleted. It is safe for use by many goroutines.
 type PendingWrites struct {
 	scheme *runtime.Scheme
-	// mu guards objects and writes.
-	mu      sync.Mutex
+	// mu guards the fields below.
+	mu sync.Mutex
+	// objects holds responses by objectKey.
 	objects *cache.LRUExpireCache
+	// owned holds, by the UID of a controller, the keys that its objects have in objects, or had.
+	owned *cache.LRUExpireCache
+	// deleted holds the UIDs of deleted objects.
+	deleted *cache.LRUExpireCache
 	writes  map[writeKey]*write
 }
 
@@ -58,11 +65,17 @@ type objectKey struct {
 
 // NewPendingWrites returns an empty PendingWrites for objects of scheme.
 func NewPendingWrites(scheme *runtime.Scheme) *PendingWrites {
-	return &PendingWrites{scheme: scheme, objects: cache.NewLRUExpireCache(maxPendingWrites), writes: map[writeKey]*write{}}
+	return &PendingWrites{
+		scheme:  scheme,
+		objects: cache.NewLRUExpireCache(maxPendingWrites),
+		owned:   cache.NewLRUExpireCache(maxPendingWrites),
+		deleted: cache.NewLRUExpireCache(maxPendingWrites),
+		writes:  map[writeKey]*write{},
+	}
 }
 
 // Get reads the object of key through reader into object, and returns that or a newer response to a write.
-// The caller must not change the returned object.
+// The error is NotFound also for an object that was deleted. The caller must not change the returned object.
 func (r *PendingWrites) Get(ctx context.Context, reader client.Reader, key client.ObjectKey, object client.Object) (client.Object, error) {
 	id := r.key(object, key)
 	err := reader.Get(ctx, key, object)
@@ -71,6 +84,9 @@ func (r *PendingWrites) Get(ctx context.Context, reader client.Reader, key clien
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err == nil && r.isDeleted(object) {
+		err = apierrors.NewNotFound(schema.ParseGroupResource(id.kind), key.Name)
+	}
 	written, ok := r.objects.Get(id)
 	if !ok {
 		return object, err
@@ -132,9 +148,69 @@ func (r *PendingWrites) end(w *write, key writeKey, answer client.Object) bool {
 		changed = changed || state.GetUID() != answer.GetUID() || newer && !same
 	}
 	if !shown && !changed {
-		r.objects.Add(key.objectKey, answer, PendingWriteTTL)
+		r.add(key.objectKey, answer)
 	}
 	return changed
+}
+
+// add adds answer, the response to a write, which the cache does not show yet.
+func (r *PendingWrites) add(key objectKey, answer client.Object) {
+	r.objects.Add(key, answer, PendingWriteTTL)
+	owner := controllerOf(answer)
+	if owner == "" {
+		return
+	}
+	keys := []objectKey{key}
+	if known, ok := r.owned.Get(owner); ok {
+		for _, other := range known.([]objectKey) {
+			if _, isPending := r.objects.Get(other); isPending && other != key {
+				keys = append(keys, other)
+			}
+		}
+	}
+	r.owned.Add(owner, keys, PendingWriteTTL)
+}
+
+// Owned returns the objects of kind with a pending write whose controller has the UID owner, in no order.
+// The cache may show some of them by now.
+func (r *PendingWrites) Owned(owner ktypes.UID, kind schema.GroupKind) []client.Object {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, ok := r.owned.Get(owner)
+	if !ok {
+		return nil
+	}
+	var objects []client.Object
+	for _, key := range known.([]objectKey) {
+		if key.kind != kind.String() {
+			continue
+		}
+		if written, ok := r.objects.Get(key); ok && controllerOf(written.(client.Object)) == owner {
+			objects = append(objects, written.(client.Object))
+		}
+	}
+	return objects
+}
+
+// RecordDelete records that object was deleted, which the cache may not show yet.
+func (r *PendingWrites) RecordDelete(object client.Object) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forget(object)
+	r.deleted.Add(object.GetUID(), true, PendingWriteTTL)
+}
+
+// IsDeleted reports whether object, as the cache shows it, was deleted. It is false for an object that shows
+// a deletion timestamp, which finalizers keep.
+func (r *PendingWrites) IsDeleted(object client.Object) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.isDeleted(object)
+}
+
+func (r *PendingWrites) isDeleted(object client.Object) bool {
+	_, ok := r.deleted.Get(object.GetUID())
+	return ok && object.GetDeletionTimestamp() == nil
 }
 
 // IsPending reports whether a write of object is not yet shown by the cache.
@@ -163,11 +239,17 @@ func (r *PendingWrites) Observe(object client.Object) bool {
 	return true
 }
 
-// Delete records that the cache shows object as deleted.
-func (r *PendingWrites) Delete(object client.Object) {
-	id := r.key(object, client.ObjectKeyFromObject(object))
+// ObserveDelete records that the cache no longer shows object.
+func (r *PendingWrites) ObserveDelete(object client.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.forget(object)
+	r.deleted.Remove(object.GetUID())
+}
+
+// forget drops the response to a write of object.
+func (r *PendingWrites) forget(object client.Object) {
+	id := r.key(object, client.ObjectKeyFromObject(object))
 	if written, ok := r.objects.Get(id); ok && written.(client.Object).GetUID() == object.GetUID() {
 		r.objects.Remove(id)
 	}

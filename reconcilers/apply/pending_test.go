@@ -190,7 +190,7 @@ func TestPendingWrites_DeleteForgetsObject(t *testing.T) {
 			t.Parallel()
 			pending := apply.NewPendingWrites(suite.scheme)
 			wrote(pending, configMap("1", "6"))
-			pending.Delete(test.deleted)
+			pending.ObserveDelete(test.deleted)
 			_, err := pending.Get(t.Context(), cached{}, client.ObjectKey{Namespace: "a", Name: "b"}, &corev1.ConfigMap{})
 			if apierrors.IsNotFound(err) != test.forgets {
 				t.Errorf("got %v, want it forgotten: %v", err, test.forgets)
@@ -243,7 +243,7 @@ func TestPendingWrites_ReadOwnWritesConcurrently(t *testing.T) {
 					}
 					stranger := state(version)
 					stranger.UID = "another"
-					pending.Delete(stranger)
+					pending.ObserveDelete(stranger)
 				}
 			})
 		}

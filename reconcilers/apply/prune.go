@@ -5,6 +5,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -52,7 +53,7 @@ func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupV
 		}
 		for _, object := range owned {
 			object.GetObjectKind().SetGroupVersionKind(kind)
-			if object.GetDeletionTimestamp() != nil || keep[a.pendingWrites.key(object, client.ObjectKeyFromObject(object))] {
+			if object.GetDeletionTimestamp() != nil || a.pendingWrites.IsDeleted(object) || keep[a.pendingWrites.key(object, client.ObjectKeyFromObject(object))] {
 				continue
 			}
 			if err := owner.Verify(ctx); err != nil {
@@ -99,6 +100,12 @@ func (a *Applier) owned(ctx context.Context, owner *Owner, kind schema.GroupVers
 		objects = append(objects, item.(client.Object))
 		return nil
 	})
+	// An object that was created a moment ago may not be in the cache, and its event is taken for handled.
+	for _, written := range a.pendingWrites.Owned(owner.GetUID(), kind.GroupKind()) {
+		if !slices.ContainsFunc(objects, func(o client.Object) bool { return o.GetUID() == written.GetUID() }) {
+			objects = append(objects, shallowCopy(written))
+		}
+	}
 	return objects, err
 }
 
@@ -107,11 +114,10 @@ func (a *Applier) owned(ctx context.Context, owner *Owner, kind schema.GroupVers
 func (a *Applier) delete(ctx context.Context, object client.Object) (bool, error) {
 	uid := object.GetUID()
 	err := a.client.Delete(ctx, object, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return false, nil
-	}
-	if err != nil {
+	isGone := apierrors.IsNotFound(err) || apierrors.IsConflict(err)
+	if err != nil && !isGone {
 		return false, fmt.Errorf("pruning %s %s: %w", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), err)
 	}
-	return true, nil
+	a.pendingWrites.RecordDelete(object)
+	return !isGone, nil
 }

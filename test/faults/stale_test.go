@@ -6,11 +6,14 @@ package faults
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -30,9 +33,9 @@ func TestStale_FrozenWatch(t *testing.T) {
 	scenarios := 0
 	for _, resource := range watched {
 		for name, scenario := range map[string]func(*testing.T, *operator, string){
-			"edit": frozenEdit, "delete": frozenDelete, "re-create": frozenRecreate,
+			"edit": frozenEdit, "delete": frozenDelete, "re-create": frozenRecreate, "toggle": frozenToggle,
 		} {
-			if testing.Short() && resource != "memcacheds" && resource+"/"+name != "deployments/re-create" {
+			if testing.Short() && resource != "memcacheds" && !slices.Contains(shortFrozen, resource+"/"+name) {
 				continue
 			}
 			t.Run(resource+"/"+name, func(t *testing.T) {
@@ -43,6 +46,45 @@ func TestStale_FrozenWatch(t *testing.T) {
 		}
 	}
 	figure.set("%d scenarios", scenarios)
+}
+
+// shortFrozen are the scenarios, beside those of Memcacheds, that the short form has.
+var shortFrozen = []string{"deployments/re-create", "networkpolicies/toggle"}
+
+// frozenToggle adds and removes the network policy while a watch is frozen, so that the cache shows neither
+// the creation nor the deletion.
+func frozenToggle(t *testing.T, o *operator, resource string) {
+	namespace := suite.NewNamespace(t)
+	h := record(t, namespace)
+	without := specOf(1)
+	without.NetworkPolicy = nil
+	mc := newMemcached(t, namespace, without)
+	settled(t, mc)
+	policies := func(n int) {
+		t.Helper()
+		if resource == "memcacheds" { // The operator sees no edit.
+			heldBack(t, o, resource)
+			return
+		}
+		eventually(t, fmt.Sprintf("there should be %d network policies", n), func(ctx context.Context) (bool, error) {
+			objects, err := list(ctx, namespace, networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"))
+			return len(objects) == n, err
+		})
+	}
+	o.Freeze(resource)
+	editTo(t, mc, 1)
+	policies(1)
+	edit(t, mc, func(spec *cachev1alpha1.MemcachedSpec) { spec.NetworkPolicy = nil })
+	policies(0)
+	editTo(t, mc, 1)
+	policies(1)
+	edit(t, mc, func(spec *cachev1alpha1.MemcachedSpec) { spec.NetworkPolicy = nil })
+	policies(0)
+	o.quiet(t, namespace, calmFor)
+	o.Thaw()
+	equalsFresh(t, o, mc)
+	h.catchUp(t, mc)
+	h.verify(t)
 }
 
 // frozenEdit edits a Memcached while a watch is frozen, and has the operator look at it.
