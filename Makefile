@@ -132,8 +132,10 @@ fmt: $(BIN)/golangci-lint ## Format all Go code.
 
 ##@ Check
 
+# The tests run the blocks of pages, which build the operator and then wait for it as a reader would: without the
+# packages in the build cache, beside the compilation of the tests, that takes minutes.
 .PHONY: test
-test: kube $(TEST_TOOLS) $(OPERANDS) ## Run all tests, including those against a real control plane.
+test: kube build $(TEST_TOOLS) $(OPERANDS) ## Run all tests, including those against a real control plane.
 	go test $(GOTESTFLAGS) ./...
 	go test -C hack/cluster -trimpath .
 
@@ -143,7 +145,7 @@ test-api: $(BIN)/cluster ## Run the tests that need etcd and an API server only,
 	go test $(GOTESTFLAGS) ./apis/... ./reconcilers/apply ./reconcilers/render/... ./reconcilers/status/...
 
 .PHONY: test-race
-test-race: kube $(TEST_TOOLS) $(OPERANDS) ## Run all tests with the race detector (needs a C compiler).
+test-race: kube build $(TEST_TOOLS) $(OPERANDS) ## Run all tests with the race detector (needs a C compiler).
 	CGO_ENABLED=1 go test -race $(GOTESTFLAGS) ./...
 
 .PHONY: e2e
