@@ -58,7 +58,7 @@ type life struct {
 	operator  *operator
 	namespace string
 	mc        *cachev1alpha1.Memcached
-	states    []state
+	states    []testenv.State
 	writes    []int
 	// made counts the objects created, and deleted the deletions, by resource and name.
 	made, deleted map[string]int
@@ -146,14 +146,14 @@ func (l *life) isDone(ctx context.Context, phase string) (bool, error) {
 }
 
 // stable waits until the phase is done and the state has not changed for a second.
-func (l *life) stable(t *testing.T, phase string) state {
+func (l *life) stable(t *testing.T, phase string) testenv.State {
 	t.Helper()
 	eventually(t, "phase "+phase+" should end", func(ctx context.Context) (bool, error) { return l.isDone(ctx, phase) })
-	var last state
+	var last testenv.State
 	since := time.Now()
 	eventually(t, "the state should not change", func(ctx context.Context) (bool, error) {
 		now, err := stateOf(ctx, l.namespace, true)
-		if now.diff(last) != "" {
+		if now.Diff(last) != "" {
 			last, since = now, time.Now()
 		}
 		return time.Since(since) > time.Second, err
@@ -163,7 +163,7 @@ func (l *life) stable(t *testing.T, phase string) state {
 
 // recover starts the operator again when it has been killed, and waits until the phase has the
 // state want.
-func (l *life) recover(t *testing.T, phase string, want state) {
+func (l *life) recover(t *testing.T, phase string, want testenv.State) {
 	t.Helper()
 	difference := ""
 	t.Cleanup(func() {
@@ -179,7 +179,7 @@ func (l *life) recover(t *testing.T, phase string, want state) {
 		if err != nil {
 			return false, err
 		}
-		difference = now.diff(want)
+		difference = now.Diff(want)
 		return difference == "", nil
 	})
 	// The phase may have been done without the writes that come last.

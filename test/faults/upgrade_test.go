@@ -102,7 +102,7 @@ func TestUpgrade_RollsNoPod(t *testing.T) {
 		rolled++
 		if !listed[name] || !stale[name] {
 			t.Errorf("the pods of %s were replaced; listed by its events: %v, left behind by the old operator: %v\n%s",
-				name, listed[name], stale[name], changedLines(templates(before[name]), templates(sets)))
+				name, listed[name], stale[name], testenv.State{name: templates(sets)}.Diff(testenv.State{name: templates(before[name])}))
 		}
 	}
 	if len(after) != upgraded || rolled != len(stale) {
@@ -123,14 +123,6 @@ func staleDeployments(t *testing.T, namespace string) map[string]bool {
 		}
 	}
 	return stale
-}
-
-// changedLines returns the lines that was has and is has not, and the reverse.
-func changedLines(was, is string) string {
-	var changes strings.Builder
-	mark(&changes, "- ", was, is)
-	mark(&changes, "+ ", is, was)
-	return changes.String()
 }
 
 // buildCommit builds the operator of a commit and returns the program's path.
@@ -198,17 +190,17 @@ func randomSpec(random *rand.Rand) cachev1alpha1.MemcachedSpec {
 
 // replicaSets returns the ReplicaSets of each Deployment in namespace, as the pod templates by
 // their names.
-func replicaSets(t *testing.T, namespace string) map[string]state {
+func replicaSets(t *testing.T, namespace string) map[string]testenv.State {
 	t.Helper()
 	list := &appsv1.ReplicaSetList{}
-	sets := map[string]state{}
+	sets := map[string]testenv.State{}
 	testenv.NoError(t, suite.Client.List(t.Context(), list, client.InNamespace(namespace)))
 	for _, set := range list.Items {
 		text, err := yaml.Marshal(set.Spec.Template)
 		testenv.NoError(t, err)
 		owner := set.OwnerReferences[0].Name
 		if sets[owner] == nil {
-			sets[owner] = state{}
+			sets[owner] = testenv.State{}
 		}
 		sets[owner][set.Name] = string(text)
 	}
@@ -216,7 +208,7 @@ func replicaSets(t *testing.T, namespace string) map[string]state {
 }
 
 // templates returns the pod templates of sets.
-func templates(sets state) string {
+func templates(sets testenv.State) string {
 	return strings.Join(slices.Sorted(maps.Values(sets)), "")
 }
 

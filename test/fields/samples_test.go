@@ -42,6 +42,7 @@ var samples = map[string]sample{
 	"labels[key]":                 {valid: "a", boundary: []any{"", strings.Repeat("a", 63)}, refused: []any{"a b", "-"}},
 	"spec.nodeSelector[key]":      {valid: "a", boundary: []any{"", strings.Repeat("a", 63)}, refused: []any{"a b", "-"}},
 	"annotations[key]":            {valid: "a b", boundary: []any{"", strings.Repeat("a", 4096)}},
+	"spec.patches[]":              {boundary: []any{object{"target": object{"kind": "Deployment"}, "patch": "metadata: {annotations: {example.com/patched: 'true'}}"}}},
 	"patches[].patch":             {valid: patch, boundary: []any{"metadata: {annotations: {example.com/patched: 'true'}}"}},
 	"patches[].target.kind":       {valid: "Service", boundary: []any{"Deployment"}, refused: []any{"deployment", ""}},
 	"patches[].target.group":      {valid: "", boundary: []any{"apps", strings.Repeat("a", 253)}, refused: []any{"Apps"}},

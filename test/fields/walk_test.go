@@ -3,6 +3,7 @@
 package fields
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -14,11 +15,25 @@ import (
 	"github.com/example/memcached-operator/test/testenv"
 )
 
-// suite is the API server that all tests share.
-var suite testenv.Env
+// suite is what all tests share: a control plane with the kinds of the Prometheus operator, and an operator.
+var suite struct {
+	testenv.Env
+	operator *testenv.Manager
+}
 
 func TestMain(m *testing.M) {
-	os.Exit(testenv.Main(m, &suite, testenv.Setup{Arguments: []string{testenv.WithoutControllers}}))
+	os.Exit(testenv.Main(m, &suite.Env, testenv.Setup{Identity: true, Prepare: prepare}))
+}
+
+func prepare(ctx context.Context) (err error) {
+	if err := suite.InstallPrometheusOperator(ctx); err != nil {
+		return err
+	}
+	if suite.operator, err = suite.StartManager(ctx, testenv.ManagerOptions{}); err != nil {
+		return err
+	}
+	suite.Cleanup(suite.operator.Wait)
+	return nil
 }
 
 func templates(t *testing.T) render.Tree {

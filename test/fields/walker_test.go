@@ -150,9 +150,6 @@ func (w *walker) render(ctx context.Context, spec object) ([]*unstructured.Unstr
 func (w *walker) mustTake(ctx context.Context, objects []*unstructured.Unstructured) error {
 	var problems []error
 	for _, object := range objects {
-		if w.renderer.IsOptional(object.GroupVersionKind()) {
-			continue
-		}
 		applied := client.ApplyConfigurationFromUnstructured(object.DeepCopy())
 		if err := suite.Client.Apply(ctx, applied, client.DryRunAll, client.FieldOwner("walk")); err != nil {
 			problems = append(problems, fmt.Errorf("the API server does not take the %s: %w", object.GetKind(), err))
