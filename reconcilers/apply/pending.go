@@ -4,17 +4,16 @@ package apply
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ktypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
@@ -37,7 +36,7 @@ type PendingWrites struct {
 	mu sync.Mutex
 	// objects holds responses by objectKey.
 	objects *cache.LRUExpireCache
-	// owned holds, by the UID of a controller, the keys that its objects have in objects, or had.
+	// owned holds the keys of objects by the UID of their controller; of expired objects too.
 	owned *cache.LRUExpireCache
 	// deleted holds the UIDs of deleted objects.
 	deleted *cache.LRUExpireCache
@@ -93,7 +92,7 @@ func (r *PendingWrites) Get(ctx context.Context, reader client.Reader, key clien
 	}
 	newest := written.(client.Object)
 	if err == nil && !isOlder(object, newest) {
-		r.objects.Remove(id)
+		r.remove(id, newest)
 		return object, nil
 	}
 	return newest, nil
@@ -156,19 +155,27 @@ func (r *PendingWrites) end(w *write, key writeKey, answer client.Object) bool {
 // add adds answer, the response to a write, which the cache does not show yet.
 func (r *PendingWrites) add(key objectKey, answer client.Object) {
 	r.objects.Add(key, answer, PendingWriteTTL)
-	owner := controllerOf(answer)
-	if owner == "" {
-		return
+	if owner := controllerOf(answer); owner != "" {
+		r.owned.Add(owner, append(r.ownedExcept(owner, key), key), PendingWriteTTL)
 	}
-	keys := []objectKey{key}
-	if known, ok := r.owned.Get(owner); ok {
-		for _, other := range known.([]objectKey) {
-			if _, isPending := r.objects.Get(other); isPending && other != key {
-				keys = append(keys, other)
-			}
-		}
+}
+
+// remove removes written, the response to a write of key.
+func (r *PendingWrites) remove(key objectKey, written client.Object) {
+	r.objects.Remove(key)
+	owner := controllerOf(written)
+	if others := r.ownedExcept(owner, key); len(others) > 0 {
+		r.owned.Add(owner, others, PendingWriteTTL)
+	} else {
+		r.owned.Remove(owner)
 	}
-	r.owned.Add(owner, keys, PendingWriteTTL)
+}
+
+// ownedExcept returns the keys of owner's objects without key.
+func (r *PendingWrites) ownedExcept(owner ktypes.UID, key objectKey) []objectKey {
+	known, _ := r.owned.Get(owner)
+	keys, _ := known.([]objectKey)
+	return slices.DeleteFunc(slices.Clone(keys), func(other objectKey) bool { return other == key })
 }
 
 // Owned returns the objects of kind with a pending write whose controller has the UID owner, in no order.
@@ -176,12 +183,8 @@ func (r *PendingWrites) add(key objectKey, answer client.Object) {
 func (r *PendingWrites) Owned(owner ktypes.UID, kind schema.GroupKind) []client.Object {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known, ok := r.owned.Get(owner)
-	if !ok {
-		return nil
-	}
 	var objects []client.Object
-	for _, key := range known.([]objectKey) {
+	for _, key := range r.ownedExcept(owner, objectKey{}) {
 		if key.kind != kind.String() {
 			continue
 		}
@@ -235,7 +238,7 @@ func (r *PendingWrites) Observe(object client.Object) bool {
 	if !ok || !isSame(written.(client.Object), object) {
 		return false
 	}
-	r.objects.Remove(id)
+	r.remove(id, object)
 	return true
 }
 
@@ -251,7 +254,7 @@ func (r *PendingWrites) ObserveDelete(object client.Object) {
 func (r *PendingWrites) forget(object client.Object) {
 	id := r.key(object, client.ObjectKeyFromObject(object))
 	if written, ok := r.objects.Get(id); ok && written.(client.Object).GetUID() == object.GetUID() {
-		r.objects.Remove(id)
+		r.remove(id, written.(client.Object))
 	}
 }
 
@@ -271,29 +274,4 @@ func controllerOf(object client.Object) ktypes.UID {
 		return controller.UID
 	}
 	return ""
-}
-
-// isSame reports whether a and b are the same version of the same object.
-func isSame(a, b client.Object) bool {
-	return a.GetUID() == b.GetUID() && a.GetResourceVersion() == b.GetResourceVersion()
-}
-
-// EqualIgnoringVersion reports whether two versions of an object are equal in what the cache keeps. It is
-// false for the same version, as in a resync.
-func EqualIgnoringVersion(before, after client.Object) bool {
-	if before.GetResourceVersion() == after.GetResourceVersion() {
-		return false
-	}
-	same := shallowCopy(before)
-	same.SetResourceVersion(after.GetResourceVersion())
-	// Objects from a cache have no kind.
-	same.GetObjectKind().SetGroupVersionKind(after.GetObjectKind().GroupVersionKind())
-	return equality.Semantic.DeepEqual(same, after)
-}
-
-// isOlder reports whether a is an earlier version than b. It is false if they cannot be compared, so that
-// the cache takes precedence.
-func isOlder(a, b client.Object) bool {
-	order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), b.GetResourceVersion())
-	return err == nil && order < 0
 }
