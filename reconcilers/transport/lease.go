@@ -51,7 +51,8 @@ func (l *Lease) isFor(request *http.Request) bool {
 }
 
 // renew sends request, which writes the lease, once the operator is ready, and records the time if it
-// succeeds.
+// succeeds. A lease that was not renewed in time is not written: client-go's leader election releases the lease
+// that it could not renew, also if another replica holds it by then.
 func (l *Lease) renew(request *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	select {
 	case <-l.ready:
@@ -59,6 +60,9 @@ func (l *Lease) renew(request *http.Request, send func(*http.Request) (*http.Res
 		return nil, context.Cause(request.Context())
 	}
 	sent := l.now()
+	if err := l.checkRenewal(sent); err != nil {
+		return nil, err
+	}
 	response, err := send(request)
 	if err == nil && response.StatusCode < http.StatusMultipleChoices && isObject(response) {
 		l.mu.Lock()
@@ -66,6 +70,18 @@ func (l *Lease) renew(request *http.Request, send func(*http.Request) (*http.Res
 		l.renewed = sent
 	}
 	return response, err
+}
+
+// checkRenewal returns a StaleLeaseError if the lease was held and not renewed within the deadline. Only the
+// monotonic clock counts, by which the leader election gives up: after a suspension of the machine it goes on, and
+// sees then whether another replica took the lease.
+func (l *Lease) checkRenewal(now time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if age := now.Sub(l.renewed); !l.renewed.IsZero() && age >= l.deadline {
+		return &StaleLeaseError{age, l.deadline}
+	}
+	return nil
 }
 
 // isObject reports whether response is the API server's. A proxy may respond with an HTML page.

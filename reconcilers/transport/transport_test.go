@@ -82,6 +82,8 @@ func TestTransport_RejectsWritesWithStaleLease(t *testing.T) {
 		"a renewal that was rejected":        {[]int{409}, 0, http.MethodPost, child, false},
 		"a rejected renewal changes nothing": {[]int{200, 409}, 9 * time.Second, http.MethodPut, child, true},
 		"reads need no lease":                {nil, 0, http.MethodGet, child, true},
+		"a renewal in time":                  {[]int{200}, 9 * time.Second, http.MethodPut, leases + "/x", true},
+		"a release of a stale lease":         {[]int{200}, 10 * time.Second, http.MethodPut, leases + "/x", false},
 		"the lease itself needs no lease":    {nil, 0, http.MethodPut, leases + "/x", true},
 		"a review of permissions needs none": {nil, 0, http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", true},
 		"a review of a token needs none":     {nil, 0, http.MethodPost, "/apis/authentication.k8s.io/v1/tokenreviews", true},
