@@ -29,18 +29,18 @@ func (s shows) Get(_ context.Context, _ client.ObjectKey, object client.Object, 
 // stay in memory.
 func TestPendingWrites_KeepNothing(t *testing.T) {
 	t.Parallel()
-	for sentence, show := range map[string]func(p *PendingWrites, written *corev1.ConfigMap){
-		"after the event of the write": func(p *PendingWrites, written *corev1.ConfigMap) { p.Observe(written) },
-		"after a read of a later version": func(p *PendingWrites, written *corev1.ConfigMap) {
+	for sentence, show := range map[string]func(t *testing.T, p *PendingWrites, written *corev1.ConfigMap){
+		"after the event of the write": func(_ *testing.T, p *PendingWrites, written *corev1.ConfigMap) { p.Observe(written) },
+		"after a read of a later version": func(t *testing.T, p *PendingWrites, written *corev1.ConfigMap) {
 			later := written.DeepCopy()
 			later.ResourceVersion = "7"
-			_, _ = p.Get(context.Background(), shows{object: later}, client.ObjectKeyFromObject(written), &corev1.ConfigMap{})
+			_, _ = p.Get(t.Context(), shows{object: later}, client.ObjectKeyFromObject(written), &corev1.ConfigMap{})
 		},
-		"after the event of the deletion": func(p *PendingWrites, written *corev1.ConfigMap) {
+		"after the event of the deletion": func(_ *testing.T, p *PendingWrites, written *corev1.ConfigMap) {
 			p.RecordDelete(written)
 			p.ObserveDelete(written)
 		},
-		"after the deletion by another client, without owner": func(p *PendingWrites, written *corev1.ConfigMap) {
+		"after the deletion by another client, without owner": func(_ *testing.T, p *PendingWrites, written *corev1.ConfigMap) {
 			deleted := written.DeepCopy()
 			deleted.OwnerReferences = nil
 			p.ObserveDelete(deleted)
@@ -59,7 +59,7 @@ func TestPendingWrites_KeepNothing(t *testing.T) {
 				if len(owned) != 1 || owned[0] != client.Object(object) {
 					t.Fatalf("the owner of %d has %v", i, owned)
 				}
-				show(p, object)
+				show(t, p, object)
 			}
 			if objects, owned, deleted := len(p.objects.Keys()), len(p.owned.Keys()), len(p.deleted.Keys()); objects+owned+deleted > 0 {
 				t.Errorf("%d objects, %d owners and %d deletions are left", objects, owned, deleted)
