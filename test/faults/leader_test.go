@@ -7,6 +7,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -84,10 +85,15 @@ func (p *pair) swap(t *testing.T) {
 // stopLeaders stops the leader again and again.
 func stopLeaders(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached) {
 	figure := measure(t, "R7 leader stopped for 20 s: no write without the lease")
-	rounds, writes := form(10, 1), 0
-	for round := range rounds {
-		t.Run(fmt.Sprint(round), func(t *testing.T) {
-			writes += stopLeader(t, p, caches, 2+2*round)
+	atWork, inRenewal := form(10, 1), form(3, 1)
+	writes := 0
+	for round := range atWork + inRenewal {
+		name := fmt.Sprint("at work ", round)
+		if round >= atWork {
+			name = fmt.Sprint("in a renewal ", round-atWork)
+		}
+		t.Run(name, func(t *testing.T) {
+			writes += stopLeader(t, p, caches, 2+2*round, round >= atWork)
 		})
 		figure.set("%d stops, %d writes without the lease", round+1, writes)
 		if t.Failed() {
@@ -96,16 +102,19 @@ func stopLeaders(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached) {
 	}
 }
 
-// stopLeader stops the leader while Memcacheds are edited, lets it go on, and returns how much
-// it wrote then.
-func stopLeader(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached, edits int) int {
+// stopLeader stops the leader while Memcacheds are edited, or while it renews its lease, lets it go on, and
+// returns how much it wrote then.
+func stopLeader(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached, edits int, inRenewal bool) int {
 	t.Helper()
 	stopped := p.leader
-	for _, mc := range caches {
-		editTo(t, mc, edits)
+	if inRenewal {
+		stopInRenewal(t, stopped)
+	} else {
+		for _, mc := range caches {
+			editTo(t, mc, edits)
+		}
+		testenv.NoError(t, stopped.process.Signal(syscall.SIGSTOP))
 	}
-	// In the middle of its work.
-	testenv.NoError(t, stopped.process.Signal(syscall.SIGSTOP))
 	since := time.Now()
 	for _, mc := range caches {
 		editTo(t, mc, edits+1)
@@ -127,6 +136,33 @@ func stopLeader(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached, edits 
 	eventually(t, "all should settle", func(ctx context.Context) (bool, error) { return allSettled(ctx, caches) })
 	p.swap(t)
 	return len(after)
+}
+
+// stopInRenewal stops o when its next renewal has arrived. That is never answered, so that o finds its time over
+// when it goes on, without a look at who holds the lease.
+func stopInRenewal(t *testing.T, o *operator) {
+	t.Helper()
+	arrived, end := make(chan struct{}), make(chan struct{})
+	var held atomic.Bool
+	o.SetHooks(proxy.Hooks{BeforeLease: func(*proxy.Request) {
+		if held.CompareAndSwap(false, true) {
+			close(arrived)
+			<-end
+		}
+	}})
+	t.Cleanup(func() {
+		o.SetHooks(proxy.Hooks{})
+		close(end)
+	})
+	eventually(t, "the leader should renew its lease", func(ctx context.Context) (bool, error) {
+		select {
+		case <-arrived:
+			return true, nil
+		default:
+			return false, nil
+		}
+	})
+	testenv.NoError(t, o.process.Signal(syscall.SIGSTOP))
 }
 
 // terminateLeaders terminates the leader again and again.

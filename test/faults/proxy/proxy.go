@@ -40,7 +40,7 @@ type Proxy struct {
 	watches watches
 }
 
-// Hooks are functions that the proxy calls for each write, except of leases.
+// Hooks are functions that the proxy calls for requests. Those of leases have a hook of their own.
 type Hooks struct {
 	// Before is called before the write is forwarded. If it returns false, the write is not
 	// forwarded and its connection is reset.
@@ -49,10 +49,15 @@ type Hooks struct {
 	After func(*Request)
 	// AfterGet is the same for reads of one object.
 	AfterGet func(*Request)
+	// BeforeLease is called before the write of a lease is forwarded.
+	BeforeLease func(*Request)
 }
 
 // before reports whether request may be forwarded.
 func (h Hooks) before(request *Request) bool {
+	if h.BeforeLease != nil && request.IsWrite() && request.IsLease() {
+		h.BeforeLease(request)
+	}
 	return h.Before == nil || !request.IsWrite() || request.IsLease() || h.Before(request)
 }
 
