@@ -137,7 +137,7 @@ func TestDiscovery_KeepsKindWhenObjectIsNotFound(t *testing.T) {
 	o := setUp{edits: m.edits(), discoveryInterval: 24 * time.Hour}.start(t, suite.operator, namespace)
 	users := m.monitor(namespace, "sample")
 	fatal(t, suite.Client.Create(t.Context(), users))
-	o.onFirst(http.MethodGet, "/monitors/sample", func() {
+	o.onFirst(http.MethodGet, "/monitors/sample", func(context.Context) {
 		if err := suite.Client.Delete(t.Context(), users); err != nil {
 			t.Error(err)
 		}
@@ -177,7 +177,7 @@ func TestDiscovery_DoesNotPruneKindThatBecomesAvailable(t *testing.T) {
 	owned.SetLabels(map[string]string{render.ManagedByLabel: render.ManagedBy})
 	owned.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(mc, cachev1alpha1.SchemeGroupVersion.WithKind("Memcached"))})
 	fatal(t, suite.Client.Create(t.Context(), owned))
-	o.onFirst(http.MethodPatch, "/deployments/sample", func() {
+	o.onFirst(http.MethodPatch, "/deployments/sample", func(context.Context) {
 		m.grant(t)
 		poll(t, "the operator should watch Monitors", func(context.Context) (bool, error) { return watches.Load() > 0, nil })
 		// A refresh ends before the next one begins.

@@ -51,6 +51,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	memory.Begin()
 	defer memory.End()
 	result, err := r.reconcile(ctx, req)
+	if errors.Is(ctx.Err(), context.Canceled) {
+		// The operator stops. The next leader reconciles every Memcached.
+		return ctrl.Result{}, nil
+	}
 	err = sanitize.Error(err)
 	if transport.IsNotSent(err) {
 		// Not returned, since every Memcached would log the error.
@@ -135,6 +139,11 @@ func (r *Reconciler) prune(ctx context.Context, observed *observation, owner *ap
 
 // report computes the status, records what the reconcile changed and writes the status.
 func (r *Reconciler) report(ctx context.Context, observed *observation) (ctrl.Result, error) {
+	if err := ctx.Err(); err != nil {
+		// Requests failed because ctx ended, which is no failure to report.
+		r.recorder.recordChanges(ctx, observed)
+		return ctrl.Result{}, err
+	}
 	var err error
 	if observed.Deployment, err = r.deployment(ctx, observed); err != nil {
 		return ctrl.Result{}, err

@@ -3,6 +3,7 @@
 package reconcilers_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,7 +16,7 @@ type requests struct {
 	// answers are the requests with the status of their response.
 	answers []answered
 	// before is called before a request is sent.
-	before func(request string)
+	before func(ctx context.Context, request string)
 }
 
 type answered struct {
@@ -23,14 +24,15 @@ type answered struct {
 	status  int
 }
 
-// onFirst calls f before the first request is sent that has method and ends with path.
-func (r *requests) onFirst(method, path string, f func()) {
+// onFirst calls f with the context of the first request that has method and ends with path, before
+// it is sent.
+func (r *requests) onFirst(method, path string, f func(context.Context)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var once sync.Once
-	r.before = func(request string) {
+	r.before = func(ctx context.Context, request string) {
 		if strings.HasPrefix(request, method) && strings.HasSuffix(request, path) {
-			once.Do(f)
+			once.Do(func() { f(ctx) })
 		}
 	}
 }
@@ -60,7 +62,7 @@ func (r *requests) count(next http.RoundTripper) http.RoundTripper {
 		before := r.before
 		r.mu.Unlock()
 		if before != nil {
-			before(request)
+			before(req.Context(), request)
 		}
 		response, err := next.RoundTrip(req)
 		if err == nil {

@@ -87,7 +87,7 @@ func TestStatusWriter_RejectsStaleVersion(t *testing.T) {
 			o := startOperator(t, suite.operator, namespace, nil)
 			mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "changing"}}
 			changing := mc.DeepCopy()
-			o.onFirst("PATCH", "/memcacheds/changing/status", func() { change(t, changing) })
+			o.onFirst("PATCH", "/memcacheds/changing/status", func(context.Context) { change(t, changing) })
 			newMemcached(t, namespace, mc.Name, 0)
 			ready(t, mc)
 			if got := o.statuses("/memcacheds/changing/status"); got[0] != http.StatusConflict {

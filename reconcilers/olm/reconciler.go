@@ -4,6 +4,7 @@ package olm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -165,6 +166,8 @@ func (r *OperatorConditionReconciler) Reconcile(ctx context.Context, _ ctrl.Requ
 	r.known = metav1.Condition{}
 	wrote, err := r.writeCondition(ctx, want)
 	switch {
+	case errors.Is(ctx.Err(), context.Canceled): // The operator stops.
+		return ctrl.Result{}, nil
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		return r.requeue(ctx, now, err), nil
 	case err != nil:

@@ -102,6 +102,17 @@ func TestReconcile_RetriesWriteWithoutResponse(t *testing.T) {
 	}
 }
 
+func TestReconcile_ReportsNoErrorWhenTheOperatorStops(t *testing.T) {
+	t.Parallel()
+	r, u := newReconciler(t)
+	ctx, stop := context.WithCancel(t.Context())
+	u.get = context.Canceled
+	stop()
+	if _, err := r.Reconcile(ctx, ctrl.Request{}); err != nil {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestReconcile_BacksOffWithoutPermission(t *testing.T) {
 	t.Parallel()
 	lines := 0
