@@ -66,8 +66,8 @@ func compare(commit string) error {
 	return errors.Join(errs...)
 }
 
-// compareFile returns an error unless the documents of the YAML file name are those of commit,
-// apart from descriptions.
+// compareFile returns an error for each difference between the documents of the YAML file name and
+// those of commit, apart from descriptions.
 func compareFile(commit, name string) error {
 	text, err := git("show", commit+":"+name)
 	if err != nil {
@@ -85,10 +85,11 @@ func compareFile(commit, name string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if where := difference(before, after, ""); where != "" {
-		return fmt.Errorf("%s: %s differs from %s", name, where, commit)
+	var errs []error
+	for _, path := range differences(before, after, "") {
+		errs = append(errs, fmt.Errorf("%s: %s differs from %s", name, path, commit))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // documents returns the YAML documents of text.
@@ -104,44 +105,41 @@ func documents(text []byte) ([]any, error) {
 	return result, nil
 }
 
-// difference returns the path of the first difference between a and b, or nothing. Texts called
-// description are not compared; fields of that name, which are objects, are.
-func difference(a, b any, at string) string {
+// differences returns the paths at which a and b differ. Texts called description are not compared;
+// fields of that name, which are objects, are.
+func differences(a, b any, at string) []string {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
 		if !ok {
 			break
 		}
+		var all []string
 		for _, key := range keys(a, b) {
 			_, isText := a[key].(string)
 			if a[key] == nil {
 				_, isText = b[key].(string)
 			}
-			if key == "description" && isText {
-				continue
-			}
-			if where := difference(a[key], b[key], at+"."+key); where != "" {
-				return where
+			if key != "description" || !isText {
+				all = append(all, differences(a[key], b[key], at+"."+key)...)
 			}
 		}
-		return ""
+		return all
 	case []any:
 		b, ok := b.([]any)
 		if !ok || len(a) != len(b) {
 			break
 		}
+		var all []string
 		for i := range a {
-			if where := difference(a[i], b[i], fmt.Sprintf("%s[%d]", at, i)); where != "" {
-				return where
-			}
+			all = append(all, differences(a[i], b[i], fmt.Sprintf("%s[%d]", at, i))...)
 		}
-		return ""
+		return all
 	}
 	if reflect.DeepEqual(a, b) {
-		return ""
+		return nil
 	}
-	return cmp.Or(at, "the content")
+	return []string{cmp.Or(at, "the content")}
 }
 
 // keys returns the keys of a and b, sorted.

@@ -2,7 +2,10 @@
 
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestDifference_IgnoresDescriptionsOnly(t *testing.T) {
 	t.Parallel()
@@ -13,6 +16,7 @@ func TestDifference_IgnoresDescriptionsOnly(t *testing.T) {
 		"a field that is called description":    {`a: {description: {type: string}}`, `a: {description: {type: integer}}`, ".a.description.type"},
 		"a removed field of that name":          {`a: {description: {type: string}}`, `a: {}`, ".a.description"},
 		"another value":                         {`a: {b: [1, 2]}`, `a: {b: [1, 3]}`, ".a.b[1]"},
+		"two other values":                      {`a: {b: 1, c: 2}`, `a: {b: 2, c: 3}`, ".a.b .a.c"},
 		"a removed key":                         {`a: {b: 1, c: 2}`, `a: {b: 1}`, ".a.c"},
 		"a new key":                             {`a: {b: 1}`, `a: {b: 1, c: 2}`, ".a.c"},
 		"a longer list":                         {`a: [1]`, `a: [1, 2]`, ".a"},
@@ -29,13 +33,13 @@ func TestDifference_IgnoresDescriptionsOnly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got string
+			var got []string
 			if len(before) == 1 && len(after) == 1 {
-				got = difference(before[0], after[0], "")
+				got = differences(before[0], after[0], "")
 			} else {
-				got = difference(before, after, "")
+				got = differences(before, after, "")
 			}
-			if got != test.want {
+			if strings.Join(got, " ") != test.want {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})
