@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
@@ -112,10 +110,7 @@ func TestStart_OnAnotherControlPlane(t *testing.T) {
 // uninstall removes the CustomResourceDefinition and waits until it is gone.
 func uninstall(t *testing.T, plane *testenv.Env) {
 	t.Helper()
-	definition := &unstructured.Unstructured{}
-	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-	definition.SetName("memcacheds.cache.example.com")
-	testenv.NoError(t, plane.Client.Delete(t.Context(), definition))
+	plane.Delete(t, testenv.Definition())
 	resources, err := discovery.NewDiscoveryClientForConfig(plane.Config)
 	testenv.NoError(t, err)
 	testenv.Eventually(t, "Memcacheds should no longer be served", func() bool {
