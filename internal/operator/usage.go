@@ -17,6 +17,10 @@ the templates. Documentation: https://github.com/example/memcached-operator#read
 
 Usage:
   memcached-operator [flags]
+  memcached-operator render -f FILE...
+
+Commands:
+  render   print the objects of Memcacheds without a cluster; memcached-operator render --help
 
 Examples:
   # the cluster of ~/.kube/config, without metrics and probes

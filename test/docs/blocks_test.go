@@ -26,6 +26,7 @@ var blocks = map[string][]string{
 	"docs/user/monitoring.md":        {"TestPages_Connect", "TestPages_Grafana"},
 	"docs/user/privileged-fields.md": {"TestInstall_OneFile", "TestInstall_PrivilegedFields"},
 	"docs/user/quickstart.md":        {"TestQuickstart", "TestQuickstart", "TestQuickstart", "TestQuickstart", "make e2e runs these targets"},
+	"docs/user/render.md":            slices.Repeat([]string{"TestRender"}, 2),
 	"docs/user/scale.md":             {".ci/run runs the first one; the others take hours"},
 	"docs/user/status.md":            {"TestQuickstart", "TestQuickstart"},
 	"docs/user/templates.md":         slices.Repeat([]string{"TestTemplates"}, 5),
