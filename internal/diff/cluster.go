@@ -23,6 +23,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
+	optional "github.com/example/memcached-operator/reconcilers/discovery"
 	"github.com/example/memcached-operator/reconcilers/render"
 )
 
@@ -33,6 +34,7 @@ type Cluster struct {
 	// kinds are the kinds of the objects that Memcacheds may control, those that the API server serves.
 	kinds []schema.GroupVersionKind
 	types *apply.Types
+	api   rest.Interface
 	// computes is set when the user lacks the permission for dry-runs.
 	computes atomic.Bool
 }
@@ -66,6 +68,7 @@ func NewCluster(cfg *rest.Config, kinds []schema.GroupVersionKind) (*Cluster, er
 	if err != nil {
 		return nil, fmt.Errorf("creating an API client: %w", err)
 	}
+	c.api = clients.RESTClient()
 	c.types, err = apply.NewTypes(scheme, clients.OpenAPIV3(), c.kinds)
 	return c, err
 }
@@ -73,6 +76,11 @@ func NewCluster(cfg *rest.Config, kinds []schema.GroupVersionKind) (*Cluster, er
 // serves reports whether kind is one of c.kinds.
 func (c *Cluster) serves(kind schema.GroupVersionKind) bool {
 	return slices.Contains(c.kinds, kind)
+}
+
+// IsOpenShift reports whether the cluster is OpenShift.
+func (c *Cluster) IsOpenShift(ctx context.Context) (bool, error) {
+	return optional.IsOpenShift(ctx, c.api)
 }
 
 // Computes reports whether results were computed in this process, since the user lacks the permission for
