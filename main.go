@@ -2,11 +2,10 @@
 
 // Command memcached-operator is a Kubernetes operator for memcached: it renders its kustomize
 // templates from each Memcached, applies the objects and reports their status. Subcommands
-// render without a cluster.
+// preview what it would apply.
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 
@@ -22,7 +21,7 @@ var version = "devel"
 func main() {
 	if command.Is(os.Args[1:]) {
 		streams := command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv}
-		os.Exit(command.Run(context.Background(), os.Args[1:], streams))
+		os.Exit(command.Run(ctrl.SetupSignalHandler(), os.Args[1:], streams))
 	}
 	if err := operator.Run(ctrl.SetupSignalHandler(), os.Args[1:], version); err != nil {
 		fmt.Fprintf(os.Stderr, "memcached-operator: %v\n", err)
