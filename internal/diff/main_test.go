@@ -108,8 +108,8 @@ func newReader(t *testing.T, namespace string, deniedResources ...string) *rest.
 	return cfg
 }
 
-// generations returns the generations of the Deployments in namespace by name, which change with their specs.
-func generations(t *testing.T, namespace string) map[string]int64 {
+// generationsOf returns the generations of the Deployments in namespace by name, which change with their specs.
+func generationsOf(t *testing.T, namespace string) map[string]int64 {
 	t.Helper()
 	list := &appsv1.DeploymentList{}
 	testenv.NoError(t, suite.Client.List(t.Context(), list, client.InNamespace(namespace)))
