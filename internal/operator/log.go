@@ -21,6 +21,36 @@ var quietLoggers = []string{"client-go", "controller-runtime.cache", "leaderelec
 // returns, when a response ends early.
 const responseError = "Unexpected error when reading response body"
 
+const (
+	// stopError is the message with which controller-runtime logs errors that arrive while it stops.
+	stopError = "error received after stop sequence was engaged"
+	// leadershipLost is such an error of a leader that has released its lease, at each stop.
+	leadershipLost = "leader election lost"
+)
+
+// stopCore logs errors that arrive during the stop, except leadershipLost. Without a stop, the operator ends
+// with leadershipLost as its error.
+type stopCore struct{ zapcore.Core }
+
+// With implements zapcore.Core.
+func (c stopCore) With(fields []zapcore.Field) zapcore.Core { return stopCore{c.Core.With(fields)} }
+
+// Check implements zapcore.Core.
+func (c stopCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	return checked.AddCore(entry, c)
+}
+
+// Write implements zapcore.Core.
+func (c stopCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
+	if slices.ContainsFunc(fields, func(field zapcore.Field) bool {
+		err, ok := field.Interface.(error)
+		return ok && err.Error() == leadershipLost
+	}) {
+		return nil
+	}
+	return c.Core.Write(entry, fields)
+}
+
 // quietCore logs a message of quietLoggers once per repeatEvery, the error of a reconcile once per repeatEvery as
 // long as it is the same one of the same object, and all other messages.
 type quietCore struct {
@@ -59,6 +89,8 @@ func (c quietCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *za
 		core = c.quiet
 	case entry.Message == reconcileError:
 		core = c.errors
+	case entry.Message == stopError:
+		core = stopCore{c.Core}
 	}
 	return core.With(c.fields).Check(entry, checked)
 }

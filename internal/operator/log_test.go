@@ -62,6 +62,18 @@ func TestQuietCore_LimitsErrorsOfReconciles(t *testing.T) {
 	}
 }
 
+func TestQuietCore_LogsOtherErrorsOfTheStop(t *testing.T) {
+	t.Parallel()
+	observed, logs := observer.New(zapcore.InfoLevel)
+	logger := zap.New(newQuietCore(observed)).With(zap.String("name", "manager"))
+	for _, text := range []string{"leader election lost", "the webhook server failed"} {
+		logger.Error("error received after stop sequence was engaged", zap.Error(errors.New(text)))
+	}
+	if entries := logs.All(); len(entries) != 1 || entries[0].ContextMap()["error"] != "the webhook server failed" {
+		t.Errorf("the log is %v", entries)
+	}
+}
+
 func TestLoggedErrors_ForgetAfterAMinute(t *testing.T) {
 	t.Parallel()
 	l := &loggedErrors{last: map[string]time.Time{}}
