@@ -70,9 +70,7 @@ func wantQuiet(t *testing.T, o *testenv.Process) {
 		t.Errorf("the operator exits with status %d", status)
 	}
 	for line := range strings.Lines(o.Log.String()) {
-		// A request for the lease may be canceled by the stop.
-		stopped := strings.Contains(line, "lease lock") && strings.Contains(line, "context canceled")
-		if strings.Contains(line, `"level":"error"`) && !stopped || strings.Contains(line, "forbidden") {
+		if strings.Contains(line, `"level":"error"`) || strings.Contains(line, "forbidden") {
 			t.Errorf("the operator logs %s", line)
 		}
 	}
