@@ -30,6 +30,9 @@ const (
 	// writers is how many writes are under way at once, in the operator (its default of
 	// --max-concurrent-reconciles) and in the bare client alike.
 	writers = 8
+	// eventsKept is the maximum time for which client-go keeps an event in memory, to count others that are equal:
+	// every 6 minutes it drops those that are older than 6 minutes.
+	eventsKept = 12 * time.Minute
 	// overlayProgram is the Go file that -profiles adds to the operator.
 	overlayProgram = "profiles.go.txt"
 )

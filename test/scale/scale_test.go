@@ -100,7 +100,11 @@ func measureOperator(t *testing.T, f *figures) {
 
 	f.edits = e.measureEdits(t, all)
 	o.settle(t, 0)
-	f.idle = o.measureIdle(t)
+	window := *idleFlag
+	if f.memcacheds >= rssSize {
+		window = max(window, eventsKept)
+	}
+	f.idle = o.measureIdle(t, window)
 	o, f.restart = e.measureRestart(t, o, f.memcacheds)
 	e.checkReady(t, f.memcacheds+1)
 	o.saveProfiles(t, strconv.Itoa(f.memcacheds)+"-restarted")
@@ -120,16 +124,16 @@ func (o *operator) measureStart(t *testing.T, count int, before counts) startFig
 	return figures
 }
 
-// measureIdle counts the requests of o, which has settled, for the time of -idle.
-func (o *operator) measureIdle(t *testing.T) idleFigures {
+// measureIdle counts the requests of o, which has settled, for the time of window.
+func (o *operator) measureIdle(t *testing.T, window time.Duration) idleFigures {
 	t.Helper()
 	before := o.env.proxy.counts()
 	select {
-	case <-time.After(*idleFlag): // it is the time itself that is measured
+	case <-time.After(window): // it is the time itself that is measured
 	case <-o.ended:
 		t.Fatal("the operator ended")
 	}
-	return idleFigures{window: *idleFlag, requests: o.env.proxy.counts().since(before), used: o.usage(t)}
+	return idleFigures{window: window, requests: o.env.proxy.counts().since(before), used: o.usage(t)}
 }
 
 // saveProfiles writes profiles of o to the directory of -profiles, when that is given: of CPU
