@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -34,11 +35,17 @@ import (
 
 // Reconciler reconciles Memcacheds. Create it with New.
 type Reconciler struct {
-	client                  client.Client
-	renderer                *render.Renderer
-	applier                 *apply.Applier
-	pendingWrites           *apply.PendingWrites
-	kinds                   []schema.GroupVersionKind
+	client        client.Client
+	pendingWrites *apply.PendingWrites
+
+	// templates is held by each reconcile, for reading, and by Reload, which replaces the three fields below and the
+	// templates of optional.
+	templates sync.RWMutex
+	renderer  *render.Renderer
+	applier   *apply.Applier
+	kinds     []schema.GroupVersionKind
+
+	newApplier              func(*apply.Types) *apply.Applier
 	optional                *discovery.Watcher
 	rollout                 *rollout.Limiter
 	watches                 *watches
@@ -56,6 +63,8 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	memory.Begin()
 	defer memory.End()
+	r.templates.RLock()
+	defer r.templates.RUnlock()
 	result, err := r.reconcile(ctx, req)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		// The operator stops. The next leader reconciles every Memcached.

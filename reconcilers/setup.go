@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -62,12 +63,14 @@ type Options struct {
 // CacheOptions returns.
 func New(mgr ctrl.Manager, options Options) *Reconciler {
 	pendingWrites := apply.NewPendingWrites(mgr.GetScheme())
-	watches := &watches{mgr: mgr, pendingWrites: pendingWrites}
+	watches := &watches{mgr: mgr, pendingWrites: pendingWrites, kinds: map[schema.GroupVersionKind]bool{}}
 	r := &Reconciler{
 		client:   mgr.GetClient(),
 		renderer: options.Renderer,
-		applier: apply.New(mgr.GetClient(), mgr.GetAPIReader(), options.Preflight.Types, pendingWrites,
-			apply.Options{Reduce: reduce, Recheck: options.ConflictRecheckInterval}),
+		newApplier: func(types *apply.Types) *apply.Applier {
+			return apply.New(mgr.GetClient(), mgr.GetAPIReader(), types, pendingWrites,
+				apply.Options{Reduce: reduce, Recheck: options.ConflictRecheckInterval})
+		},
 		pendingWrites:           pendingWrites,
 		kinds:                   options.Preflight.Kinds,
 		optional:                discovery.New(options.Renderer, options.Preflight, watches, options.DiscoveryInterval),
@@ -81,6 +84,7 @@ func New(mgr ctrl.Manager, options Options) *Reconciler {
 	if options.MaxRolling == (intstr.IntOrString{}) {
 		options.MaxRolling = intstr.FromString(DefaultMaxRolling)
 	}
+	r.applier = r.newApplier(options.Preflight.Types)
 	r.rollout = rollout.New(options.MaxRolling, r.memcachedKeys, r.enqueue)
 	return r
 }

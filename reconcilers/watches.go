@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,15 +33,35 @@ type watches struct {
 	mgr           ctrl.Manager
 	pendingWrites *apply.PendingWrites
 	// controller is set by SetupWithManager.
-	controller    controller.Controller
+	controller controller.Controller
+
+	mu            sync.Mutex
 	cachesStarted bool
+	kinds         map[schema.GroupVersionKind]bool
 }
 
 // CachesStarted implements discovery.Kinds.
-func (w *watches) CachesStarted() { w.cachesStarted = true }
+func (w *watches) CachesStarted() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cachesStarted = true
+}
 
-// Watch implements discovery.Kinds: it indexes and watches the objects of kind.
+// Watch implements discovery.Kinds: it indexes and watches the objects of kind, unless it already does.
 func (w *watches) Watch(ctx context.Context, kind schema.GroupVersionKind) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.kinds[kind] {
+		return nil
+	}
+	if err := w.watch(ctx, kind); err != nil {
+		return err
+	}
+	w.kinds[kind] = true
+	return nil
+}
+
+func (w *watches) watch(ctx context.Context, kind schema.GroupVersionKind) error {
 	object, err := apply.NewObject(w.mgr.GetScheme(), kind)
 	if err != nil {
 		return err
@@ -54,7 +75,7 @@ func (w *watches) Watch(ctx context.Context, kind schema.GroupVersionKind) error
 	}
 	if w.cachesStarted {
 		if err := w.sync(ctx, object); err != nil {
-			return errors.Join(err, w.Unwatch(ctx, kind))
+			return errors.Join(err, w.unwatch(ctx, kind))
 		}
 	}
 	owner := handler.EnqueueRequestForOwner(w.mgr.GetScheme(), w.mgr.GetRESTMapper(), &cachev1alpha1.Memcached{}, handler.OnlyControllerOwner())
@@ -77,6 +98,13 @@ func (w *watches) sync(ctx context.Context, object client.Object) error {
 
 // Unwatch implements discovery.Kinds.
 func (w *watches) Unwatch(ctx context.Context, kind schema.GroupVersionKind) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.kinds, kind)
+	return w.unwatch(ctx, kind)
+}
+
+func (w *watches) unwatch(ctx context.Context, kind schema.GroupVersionKind) error {
 	object, err := apply.NewObject(w.mgr.GetScheme(), kind)
 	if err != nil {
 		return err

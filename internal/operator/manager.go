@@ -40,21 +40,25 @@ const (
 )
 
 // newManager runs the preflight checks and returns a manager with the controllers, ready to start.
-func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer, o *options) (ctrl.Manager, error) {
+// tree holds the templates of renderer.
+func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer, tree render.Tree, o *options) (ctrl.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cachev1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
-	found, err := preflight.Check(ctx, cfg, scheme, renderer, o.watchNamespaces)
+	check := func(ctx context.Context, renderer *render.Renderer) (*preflight.Result, error) {
+		return preflight.Check(ctx, cfg, scheme, renderer, o.watchNamespaces)
+	}
+	found, err := check(ctx, renderer)
 	if err != nil {
 		return nil, err
 	}
-	cfg = rest.CopyConfig(cfg)
+	managerConfig := rest.CopyConfig(cfg)
 	warm := make(chan struct{})
 	if o.leaderElect {
-		transport.Wrap(cfg, transport.NewLease(renewDeadline, warm))
+		transport.Wrap(managerConfig, transport.NewLease(renewDeadline, warm))
 	} else {
-		transport.Wrap(cfg, nil)
+		transport.Wrap(managerConfig, nil)
 	}
 	cacheOptions, err := reconcilers.CacheOptions(o.watchNamespaces)
 	if err != nil {
@@ -64,7 +68,7 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+	mgr, err := ctrl.NewManager(managerConfig, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         cacheOptions,
 		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}},
@@ -88,6 +92,11 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	})
 	if err := errors.Join(reconciler.SetupWithManager(ctx, mgr), setupOperatorCondition(mgr)); err != nil {
 		return nil, err
+	}
+	if o.templates.Dir != "" {
+		if err := mgr.Add(newReloader(mgr, &o.templates, tree, check, reconciler.Reload)); err != nil {
+			return nil, err
+		}
 	}
 	synced := func(req *http.Request) error {
 		ctx, cancel := context.WithTimeout(req.Context(), time.Second)

@@ -44,7 +44,11 @@ func Run(ctx context.Context, args []string, version string) error {
 	logger.Info("Starting", "version", version)
 	setMemoryLimit(o.memoryLimit)
 	setGCPercent()
-	renderer, err := o.templates.Renderer()
+	tree, err := o.templates.Load()
+	if err != nil {
+		return err
+	}
+	renderer, err := o.templates.RendererOf(tree)
 	if err != nil {
 		return err
 	}
@@ -54,7 +58,7 @@ func Run(ctx context.Context, args []string, version string) error {
 	}
 	var mgr ctrl.Manager
 	err = retryStart(ctx, logger, func() error {
-		mgr, err = newManager(ctx, cfg, renderer, o)
+		mgr, err = newManager(ctx, cfg, renderer, tree, o)
 		return err
 	})
 	if err != nil {

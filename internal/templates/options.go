@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"slices"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -101,14 +101,15 @@ func (o *Options) validateDir() error {
 	if o.Dir == "" {
 		return nil
 	}
-	entries, err := os.ReadDir(o.Dir)
-	if err != nil {
+	if _, err := os.ReadDir(o.Dir); err != nil {
 		return fmt.Errorf("--manifests-dir: %w", err)
 	}
-	if !slices.ContainsFunc(entries, func(entry os.DirEntry) bool { return slices.Contains([]string{"base", "components"}, entry.Name()) }) {
-		return fmt.Errorf("--manifests-dir: %s holds neither base nor components, so it would change nothing", o.Dir)
+	for _, name := range []string{"base", "components"} {
+		if _, err := os.Stat(filepath.Join(o.Dir, name)); err == nil {
+			return nil
+		}
 	}
-	return nil
+	return fmt.Errorf("--manifests-dir: %s holds neither base nor components, so it would change nothing", o.Dir)
 }
 
 // Load returns the embedded templates, overlaid with those of o.
@@ -135,6 +136,11 @@ func (o *Options) Renderer() (*render.Renderer, error) {
 	if err != nil {
 		return nil, err
 	}
+	return o.RendererOf(tree)
+}
+
+// RendererOf checks the templates of tree, which Load returned.
+func (o *Options) RendererOf(tree render.Tree) (*render.Renderer, error) {
 	return render.New(tree, render.Defaults{
 		Image:                 o.MemcachedImage,
 		ExporterImage:         o.ExporterImage,

@@ -16,6 +16,12 @@ import (
 // whether anything changed. What could not be discovered keeps its previous state, and is in
 // the error.
 func (w *Watcher) Refresh(ctx context.Context) (changed bool, err error) {
+	w.refreshing.Lock()
+	defer w.refreshing.Unlock()
+	return w.refresh(ctx)
+}
+
+func (w *Watcher) refresh(ctx context.Context) (changed bool, err error) {
 	// This refresh answers a trigger that came before it.
 	select {
 	case <-w.triggered:

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,9 +46,7 @@ type Kinds interface {
 // which changes what is rendered. Create it with New and call Refresh once before adding it to a
 // manager.
 type Watcher struct {
-	renderer *render.Renderer
-	client   client
-	kinds    []schema.GroupVersionKind
+	templates
 	watches  Kinds
 	interval time.Duration
 	changed  chan event.GenericEvent
@@ -57,33 +56,76 @@ type Watcher struct {
 	mu          sync.RWMutex
 	unavailable map[schema.GroupVersionKind]Unavailability
 
-	// Only Refresh and Start use the fields below.
-	watched   map[schema.GroupVersionKind]bool
-	openShift bool
-	// logged is the last error that was logged.
+	// refreshing is held by Refresh and Reload, which use the fields below.
+	refreshing sync.Mutex
+	watched    map[schema.GroupVersionKind]bool
+	openShift  bool
+
+	// logged is the last error that was logged. Only Start uses it.
 	logged string
+}
+
+// templates are the templates whose optional kinds a Watcher knows.
+type templates struct {
+	renderer *render.Renderer
+	client   client
+	// kinds are their optional kinds.
+	kinds []schema.GroupVersionKind
+}
+
+func newTemplates(renderer *render.Renderer, found *preflight.Result) templates {
+	isRequired := func(kind schema.GroupVersionKind) bool { return !renderer.IsOptional(kind) }
+	return templates{renderer, client{found}, slices.DeleteFunc(slices.Clone(renderer.Kinds()), isRequired)}
 }
 
 // New returns a Watcher for the optional kinds of renderer, which are unavailable until the first
 // Refresh. The zero interval means five minutes.
 func New(renderer *render.Renderer, found *preflight.Result, watches Kinds, interval time.Duration) *Watcher {
 	w := &Watcher{
-		renderer:    renderer,
-		client:      client{found},
-		watches:     watches,
-		interval:    cmp.Or(interval, defaultInterval),
-		changed:     make(chan event.GenericEvent),
-		triggered:   make(chan struct{}, 1),
-		unavailable: map[schema.GroupVersionKind]Unavailability{},
-		watched:     map[schema.GroupVersionKind]bool{},
+		watches:   watches,
+		interval:  cmp.Or(interval, defaultInterval),
+		changed:   make(chan event.GenericEvent),
+		triggered: make(chan struct{}, 1),
+		watched:   map[schema.GroupVersionKind]bool{},
 	}
-	for _, kind := range renderer.Kinds() {
-		if renderer.IsOptional(kind) {
-			w.kinds = append(w.kinds, kind)
-			w.unavailable[kind] = NotServed
+	w.use(newTemplates(renderer, found))
+	return w
+}
+
+// use makes t the templates. Optional kinds that the earlier ones did not have are unavailable until the next
+// refresh.
+func (w *Watcher) use(t templates) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.templates = t
+	before := w.unavailable
+	w.unavailable = map[schema.GroupVersionKind]Unavailability{}
+	for _, kind := range t.kinds {
+		w.unavailable[kind] = NotServed
+		if reason, known := before[kind]; known {
+			w.unavailable[kind] = reason
 		}
 	}
-	return w
+	if w.openShift {
+		t.renderer.SetOpenShift(true)
+	}
+}
+
+// Reload replaces the templates by those of renderer and refreshes. After an error they are those of before. No
+// other method but Refresh may be called meanwhile.
+func (w *Watcher) Reload(ctx context.Context, renderer *render.Renderer, found *preflight.Result) error {
+	w.refreshing.Lock()
+	defer w.refreshing.Unlock()
+	before, unavailable := w.templates, w.Snapshot()
+	w.use(newTemplates(renderer, found))
+	_, err := w.refresh(ctx)
+	if err != nil {
+		w.use(before)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.unavailable = unavailable
+	}
+	return err
 }
 
 // Kinds returns the optional kinds of the templates.

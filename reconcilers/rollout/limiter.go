@@ -104,6 +104,14 @@ func New(limit intstr.IntOrString, list func(context.Context) ([]types.Namespace
 	}
 }
 
+// Restart begins anew, as after a start: the templates have changed. Memcacheds that replace their pods still count.
+func (l *Limiter) Restart() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unseen, l.all, l.shown = nil, 0, Progress{}
+	clear(l.waiting)
+}
+
 // MayReplacePods reports whether the pods of c may be replaced now. If not, c waits and is woken in its turn.
 //
 // A need that arises once each Memcached has been seen is not one of the templates: another client changed

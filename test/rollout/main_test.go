@@ -26,18 +26,22 @@ func TestMain(m *testing.M) {
 	os.Exit(testenv.Main(m, &suite, testenv.Setup{Identity: true, Binary: testenv.Build}))
 }
 
+// site is the file of the component for a site's own changes.
+const site = "components/site/kustomization.yaml"
+
 // fleet is the Memcacheds of one namespace, and an operator of its own for them.
 type fleet struct {
 	t                    *testing.T
 	namespace, templates string
-	maxRolling           int
+	maxRolling, writes   int
+	metrics              string
 	operator             *testenv.Process
 }
 
 // newFleet creates Memcacheds of these sizes, called cache-000 and so on, and waits until all are ready.
 func newFleet(t *testing.T, maxRolling int, sizes ...int32) *fleet {
 	t.Helper()
-	f := &fleet{t: t, namespace: suite.NewNamespace(t), templates: t.TempDir(), maxRolling: maxRolling}
+	f := &fleet{t: t, namespace: suite.NewNamespace(t), templates: t.TempDir(), maxRolling: maxRolling, metrics: testenv.FreeAddress(t)}
 	f.edit("first")
 	for i, size := range sizes {
 		suite.NewMemcached(t, f.namespace, name(i), size)
@@ -49,16 +53,37 @@ func newFleet(t *testing.T, maxRolling int, sizes ...int32) *fleet {
 
 func name(i int) string { return fmt.Sprintf("cache-%03d", i) }
 
-// edit writes templates that add an annotation of this value to each pod template, and patches of the Deployment's
-// spec. New pods count as soon as they are ready, so that roll-outs are fast.
+// edit writes templates whose pods have an annotation of this value, with patches of the Deployment's spec.
 func (f *fleet) edit(value string, patches ...string) {
 	f.t.Helper()
-	var site strings.Builder
-	site.WriteString("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n")
+	f.write(map[string]string{site: annotated(value, patches...)})
+}
+
+// annotated returns the component of edit. New pods count as soon as they are ready, so that roll-outs are fast.
+func annotated(value string, patches ...string) string {
+	var text strings.Builder
+	text.WriteString("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n")
 	for _, patch := range append([]string{"{minReadySeconds: 0, template: {metadata: {annotations: {example.com/edit: " + value + "}}}}"}, patches...) {
-		fmt.Fprintf(&site, "- patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: memcached}, spec: %s}'\n", patch)
+		fmt.Fprintf(&text, "- patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: memcached}, spec: %s}'\n", patch)
 	}
-	testenv.WriteFile(f.t, filepath.Join(f.templates, "components", "site", "kustomization.yaml"), site.String())
+	return text.String()
+}
+
+// write makes files, by path, those of the templates' directory, in the way in which the kubelet updates the volume of a
+// ConfigMap: a symbolic link to all of them is replaced.
+func (f *fleet) write(files map[string]string) {
+	f.t.Helper()
+	f.writes++
+	data := fmt.Sprintf("..%d", f.writes)
+	for name, content := range files {
+		testenv.WriteFile(f.t, filepath.Join(f.templates, data, name), content)
+	}
+	link := filepath.Join(f.templates, "..data")
+	testenv.NoError(f.t, os.Symlink(data, link+"_tmp"))
+	testenv.NoError(f.t, os.Rename(link+"_tmp", link))
+	if f.writes == 1 {
+		testenv.NoError(f.t, os.Symlink("..data/components", filepath.Join(f.templates, "components")))
+	}
 }
 
 // start starts the operator, with the templates as they are now.
@@ -66,7 +91,7 @@ func (f *fleet) start() {
 	f.t.Helper()
 	f.operator = testenv.StartBinary(f.t, suite.Binary, "--kubeconfig="+testenv.Kubeconfig(f.t, suite.Operator, ""),
 		"--watch-namespaces="+f.namespace, "--manifests-dir="+f.templates, fmt.Sprintf("--max-rolling=%d", f.maxRolling),
-		"--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=0")
+		"--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address="+f.metrics, "--metrics-secure=false")
 }
 
 // list returns all Memcacheds.

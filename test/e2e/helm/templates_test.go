@@ -147,8 +147,13 @@ func operatorsOwn() *corev1.SecurityContext {
 }
 
 // isEdited tells whether a Memcached's Deployment is as edited says.
-func isEdited(d *appsv1.Deployment) bool {
-	return slices.Contains(d.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "MEMCACHED_MEMORY_LIMIT", Value: "32"})
+func isEdited(d *appsv1.Deployment) bool { return hasMemory("32")(d) }
+
+// hasMemory tells whether a Memcached's Deployment gives memcached so many MiB.
+func hasMemory(mebibytes string) func(*appsv1.Deployment) bool {
+	return func(d *appsv1.Deployment) bool {
+		return slices.Contains(d.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "MEMCACHED_MEMORY_LIMIT", Value: mebibytes})
+	}
 }
 
 // wantMemory asks the memcached in each pod how many MiB it may use.

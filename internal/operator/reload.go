@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/example/memcached-operator/internal/templates"
+	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/memory"
+	"github.com/example/memcached-operator/reconcilers/preflight"
+	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/reconcilers/sanitize"
+)
+
+const (
+	// settleTime is how long no file may change before the templates are read: a program may write several.
+	settleTime = 200 * time.Millisecond
+	// pollInterval is the interval at which the templates are read without a notification. Some file systems give
+	// none, nor does a change of a symbolic link above the directory. It is also the interval at which rejected
+	// templates are checked again, since the API server may have been the reason.
+	pollInterval = 30 * time.Second
+	// maxNesting bounds the nesting of directories, as LoadTree does.
+	maxNesting = 16
+	// maxNote is the maximum size of an event's note, in bytes.
+	maxNote = 1024
+	// namespaceFile is where Kubernetes mounts the name of a pod's namespace.
+	namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+)
+
+var reloadSuccessful = prometheus.NewGauge(prometheus.GaugeOpts{
+	Name: "memcached_operator_templates_last_reload_successful",
+	Help: "Whether the templates in --manifests-dir are those in use: 0 while a change of them is rejected.",
+})
+
+func init() {
+	metrics.Registry.MustRegister(reloadSuccessful)
+	reloadSuccessful.Set(1)
+}
+
+// reloader reloads the templates when a file in --manifests-dir changes. It implements manager.Runnable.
+type reloader struct {
+	options  *templates.Options
+	check    func(context.Context, *render.Renderer) (*preflight.Result, error)
+	reload   func(context.Context, *render.Renderer, *preflight.Result) error
+	recorder events.EventRecorder
+	// pod is the operator's pod, which events are about; nil outside a cluster.
+	pod *corev1.Pod
+	// active are the templates in use.
+	active render.Tree
+	// rejected is why the templates in the directory are not in use; empty if they are.
+	rejected string
+}
+
+// newReloader returns a reloader of options.Dir. active are the templates in use. check checks templates with the API
+// server, and reload puts them into use.
+func newReloader(mgr ctrl.Manager, options *templates.Options, active render.Tree,
+	check func(context.Context, *render.Renderer) (*preflight.Result, error),
+	reload func(context.Context, *render.Renderer, *preflight.Result) error,
+) *reloader {
+	return &reloader{options: options, check: check, reload: reload, recorder: mgr.GetEventRecorder(apply.FieldManager), pod: ownPod(), active: active}
+}
+
+// ownPod returns name and namespace of the operator's pod, or nil outside a cluster.
+func ownPod() *corev1.Pod {
+	namespace, err := os.ReadFile(namespaceFile)
+	if err != nil {
+		return nil
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return nil
+	}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: strings.TrimSpace(string(namespace)), Name: name}}
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable. Every replica reloads, so that each next leader has
+// the same templates.
+func (r *reloader) NeedLeaderElection() bool { return false }
+
+// Start implements manager.Runnable.
+func (r *reloader) Start(ctx context.Context) error {
+	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("templates"))
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		log.FromContext(ctx).Info("Changed templates are found by reading them", "interval", pollInterval.String(), "reason", err.Error())
+		watcher = &fsnotify.Watcher{} // Its channels are nil and never ready.
+	} else {
+		defer func() { _ = watcher.Close() }()
+	}
+	r.watch(ctx, watcher)
+	timer := time.NewTimer(0) // A file may have changed since the start.
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-watcher.Events:
+			timer.Reset(settleTime)
+		case err := <-watcher.Errors:
+			log.FromContext(ctx).V(1).Info("Notifications of changed templates were lost", "error", err.Error())
+			timer.Reset(settleTime)
+		case <-timer.C:
+			r.watch(ctx, watcher)
+			r.update(ctx)
+			timer.Reset(pollInterval)
+		}
+	}
+}
+
+// watch watches the directories below options.Dir, as far as that is possible.
+func (r *reloader) watch(ctx context.Context, watcher *fsnotify.Watcher) {
+	if watcher.Events == nil {
+		return
+	}
+	if err := watchBelow(watcher, r.options.Dir, 0); err != nil {
+		log.FromContext(ctx).V(1).Info("Watching the templates failed; reading them at intervals", "interval", pollInterval.String(), "error", err.Error())
+	}
+}
+
+// watchBelow watches dir and the directories below it, also by symbolic links, except for those that the kubelet
+// replaces in a ConfigMap's volume: the volume's own directory shows that.
+func watchBelow(watcher *fsnotify.Watcher, dir string, depth int) error {
+	if err := watcher.Add(dir); err != nil || depth == maxNesting {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	errs := []error{err}
+	for _, entry := range entries {
+		name := filepath.Join(dir, entry.Name())
+		if strings.HasPrefix(entry.Name(), "..") {
+			continue
+		}
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			errs = append(errs, watchBelow(watcher, name, depth+1))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// update puts the templates in the directory into use, if they differ from those in use and pass all checks.
+func (r *reloader) update(ctx context.Context) {
+	tree, err := r.load()
+	if err == nil && maps.EqualFunc(tree, r.active, bytes.Equal) {
+		if r.rejected != "" {
+			log.FromContext(ctx).Info("The rejected change of the templates was undone")
+		}
+		r.rejected = ""
+		reloadSuccessful.Set(1)
+		return
+	}
+	if err == nil {
+		err = r.replace(ctx, tree)
+	}
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		r.reject(ctx, err)
+	default:
+		files := changedFiles(r.active, tree)
+		r.active, r.rejected = tree, ""
+		reloadSuccessful.Set(1)
+		log.FromContext(ctx).Info("Templates reloaded", "changed", files)
+		r.event(corev1.EventTypeNormal, "TemplatesReloaded", "templates reloaded; changed: "+strings.Join(files, ", "))
+	}
+}
+
+// load reads the templates.
+func (r *reloader) load() (render.Tree, error) {
+	if err := r.options.Validate(); err != nil {
+		return nil, err
+	}
+	return r.options.Load()
+}
+
+// replace checks the templates of tree and puts them into use.
+func (r *reloader) replace(ctx context.Context, tree render.Tree) error {
+	memory.Begin()
+	defer memory.End()
+	renderer, err := r.options.RendererOf(tree)
+	if err != nil {
+		return err
+	}
+	found, err := r.check(ctx, renderer)
+	if err != nil {
+		return err
+	}
+	return r.reload(ctx, renderer, found)
+}
+
+// reject reports that the templates in the directory are not used, unless that was reported before.
+func (r *reloader) reject(ctx context.Context, err error) {
+	reloadSuccessful.Set(0)
+	if err.Error() == r.rejected {
+		return
+	}
+	r.rejected = err.Error()
+	log.FromContext(ctx).Error(err, "Changed templates rejected; those of before stay in use")
+	r.event(corev1.EventTypeWarning, "TemplatesRejected", "changed templates rejected; those of before stay in use: "+r.rejected)
+}
+
+// event emits an event about the operator's pod.
+func (r *reloader) event(eventType, reason, note string) {
+	if r.pod != nil {
+		r.recorder.Eventf(r.pod, nil, eventType, reason, "Reload", "%s", sanitize.TextOf(note, maxNote))
+	}
+}
+
+// changedFiles returns the sorted names of the files that differ.
+func changedFiles(before, after render.Tree) []string {
+	var names []string
+	for name, content := range after {
+		if was, existed := before[name]; !existed || !bytes.Equal(was, content) {
+			names = append(names, name)
+		}
+	}
+	for name := range before {
+		if _, exists := after[name]; !exists {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package helm
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/test/e2e/cluster"
+)
+
+// mounted are values that mount the ConfigMap called site as --manifests-dir.
+const mounted = `
+extraArgs: [--manifests-dir=/etc/site]
+extraVolumes:
+- name: site
+  configMap: {name: site, items: [{key: kustomization.yaml, path: components/site/kustomization.yaml}]}
+extraVolumeMounts:
+- {name: site, mountPath: /etc/site}
+`
+
+// siteOf returns a component that sets the memory of every memcached, in MiB. field is "spec" or a misspelled one.
+func siteOf(field string, memory int) map[string]string {
+	return map[string]string{"kustomization.yaml": fmt.Sprintf(`apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+patches:
+- patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: memcached}, spec: {template: {%s: {containers: [{name: memcached, env: [{name: MEMCACHED_MEMORY_LIMIT, value: "%d"}]}]}}}}'
+`, field, memory)}
+}
+
+// TestTemplates_AreReloadedFromAConfigMap edits a mounted ConfigMap, makes a mistake in it and corrects it.
+func TestTemplates_AreReloadedFromAConfigMap(t *testing.T) {
+	t.Parallel()
+	define(t)
+	namespace := suite.NewNamespace(t)
+	site := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "site"}, Data: siteOf("spec", 32)}
+	cluster.Must(t, suite.Create(t.Context(), site))
+	r, _ := forSome(t, helm{helms[len(helms)-1], t.TempDir()}, "mounted", []string{namespace}, "--values", write(t, mounted))
+	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "cache", 1))
+	wantMemory(t, namespace, 32)
+	operator := r.Settled(t)[0]
+
+	edit := func(field string, memory int) {
+		t.Helper()
+		site.Data = siteOf(field, memory)
+		cluster.Must(t, suite.Update(t.Context(), site))
+	}
+	edit("specs", 48)
+	cluster.Eventually(t, "an event of the operator's pod tells the mistake", func(ctx context.Context) (bool, string, error) {
+		events := &eventsv1.EventList{}
+		err := suite.List(ctx, events, client.InNamespace(namespace), client.MatchingFields{"reason": "TemplatesRejected"})
+		told := err == nil && len(events.Items) == 1 && events.Items[0].Regarding.Name == operator.Name && events.Items[0].Regarding.Kind == "Pod" &&
+			strings.Contains(events.Items[0].Note, "spec.template.specs")
+		return told, fmt.Sprint(events.Items), err
+	})
+	suite.Ready(t, mc)
+	wantMemory(t, namespace, 32)
+
+	edit("spec", 48)
+	cluster.Until(t, suite.Cluster, suite.Deployment(t, namespace, "cache"), "edited", hasMemory("48"))
+	suite.Ready(t, mc)
+	wantMemory(t, namespace, 48)
+	if now := r.Settled(t)[0]; now.Name != operator.Name || now.Status.ContainerStatuses[0].RestartCount != 0 {
+		t.Errorf("the operator's pod is %s, restarted %d times, want %s", now.Name, now.Status.ContainerStatuses[0].RestartCount, operator.Name)
+	}
+}
