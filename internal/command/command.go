@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
@@ -35,14 +36,14 @@ type Streams struct {
 
 // Is reports whether the command-line arguments args name a subcommand. The operator itself takes flags only.
 func Is(args []string) bool {
-	return len(args) > 0 && (args[0] == "render" || args[0] == "diff")
+	return len(args) > 0 && slices.Contains([]string{"render", "check", "diff"}, args[0])
 }
 
 // Run runs the subcommand that args name and returns the exit code.
 func Run(ctx context.Context, args []string, streams Streams) int {
 	root := &cobra.Command{Use: "memcached-operator", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newRenderCommand(streams), newDiffCommand(streams))
+	root.AddCommand(newRenderCommand(streams), newCheckCommand(streams), newDiffCommand(streams))
 	root.SetArgs(args)
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)

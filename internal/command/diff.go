@@ -103,11 +103,16 @@ func (o *diffOptions) run(ctx context.Context, streams Streams, names []string) 
 	return o.print(streams, cluster, comparisons)
 }
 
+// clientConfig returns the configuration of a kubeconfig and a context, which default to those of kubectl.
+func clientConfig(kubeconfig, context string) clientcmd.ClientConfig {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
+}
+
 // connect returns the cluster, and the namespace of the Memcacheds, empty for all.
 func (o *diffOptions) connect(ctx context.Context, renderer *render.Renderer) (*diff.Cluster, string, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.kubeconfig
-	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context})
+	config := clientConfig(o.kubeconfig, o.context)
 	cfg, err := config.ClientConfig()
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)

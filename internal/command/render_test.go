@@ -214,7 +214,7 @@ func TestRender_PrintsTheComponentOfAnObject(t *testing.T) {
 
 func TestIs_NamesSubcommandsOnly(t *testing.T) {
 	t.Parallel()
-	for arguments, want := range map[string]bool{"": false, "render": true, "--help": false, "--version render": false, "bogus": false} {
+	for arguments, want := range map[string]bool{"": false, "render": true, "check": true, "check --server": true, "--help": false, "--version render": false, "bogus": false} {
 		if got := Is(strings.Fields(arguments)); got != want {
 			t.Errorf("%q: %v", arguments, got)
 		}

@@ -11,10 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/example/memcached-operator/internal/dryrun"
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
@@ -29,7 +28,7 @@ func (c *Cluster) apply(ctx context.Context, rendered, live *unstructured.Unstru
 		return nil, errNotServed
 	}
 	if !c.computes.Load() {
-		after, err := c.dryRun(ctx, rendered)
+		after, err := dryrun.Apply(ctx, c.client, rendered)
 		if !apierrors.IsForbidden(err) {
 			if err == nil {
 				return after, nil
@@ -40,17 +39,6 @@ func (c *Cluster) apply(ctx context.Context, rendered, live *unstructured.Unstru
 		c.computes.Store(true)
 	}
 	return c.merge(rendered, live)
-}
-
-// dryRun returns the API server's response to an apply that it does not store.
-func (c *Cluster) dryRun(ctx context.Context, rendered *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	content, err := rendered.MarshalJSON()
-	if err != nil {
-		return nil, fmt.Errorf("encoding %s: %w", describe(rendered), err)
-	}
-	after := rendered.DeepCopy()
-	err = c.client.Patch(ctx, after, client.RawPatch(types.ApplyPatchType, content), client.DryRunAll, client.ForceOwnership, client.FieldOwner(apply.FieldManager))
-	return after, err
 }
 
 // merge merges rendered into live as the API server does.

@@ -16,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers"
@@ -46,10 +47,7 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cachev1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
-	check := func(ctx context.Context, renderer *render.Renderer) (*preflight.Result, error) {
-		return preflight.Check(ctx, cfg, scheme, renderer, o.watchNamespaces)
-	}
-	found, err := check(ctx, renderer)
+	found, err := preflight.Check(ctx, cfg, scheme, renderer, o.watchNamespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +92,13 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 		return nil, err
 	}
 	if o.templates.Dir != "" {
+		check := func(ctx context.Context, renderer *render.Renderer) (*preflight.Result, error) {
+			found, err := preflight.Check(ctx, cfg, scheme, renderer, o.watchNamespaces)
+			if err != nil {
+				return nil, err
+			}
+			return found, checkTemplates(ctx, log.FromContext(ctx), cfg, renderer, o)
+		}
 		if err := mgr.Add(newReloader(mgr, &o.templates, tree, check, reconciler.Reload)); err != nil {
 			return nil, err
 		}

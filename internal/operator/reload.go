@@ -41,8 +41,6 @@ const (
 	maxNesting = 16
 	// maxNote is the maximum size of an event's note, in bytes.
 	maxNote = 1024
-	// namespaceFile is where Kubernetes mounts the name of a pod's namespace.
-	namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 )
 
 var reloadSuccessful = prometheus.NewGauge(prometheus.GaugeOpts{

@@ -64,6 +64,9 @@ func Run(ctx context.Context, args []string, version string) error {
 	if err != nil {
 		return err
 	}
+	if err := checkTemplates(ctx, logger, cfg, renderer, o); err != nil {
+		return err
+	}
 	return mgr.Start(ctx)
 }
 

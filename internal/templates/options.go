@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -119,6 +120,9 @@ func (o *Options) Load() (render.Tree, error) {
 		layers = append(layers, os.DirFS(o.Dir))
 	}
 	tree, err := render.LoadTree(layers...)
+	if err != nil && o.Dir != "" {
+		return nil, fmt.Errorf("--manifests-dir: %s: %w", o.Dir, err)
+	}
 	if err != nil || o.HelmValues == "" {
 		return tree, err
 	}
@@ -141,11 +145,53 @@ func (o *Options) Renderer() (*render.Renderer, error) {
 
 // RendererOf checks the templates of tree, which Load returned.
 func (o *Options) RendererOf(tree render.Tree) (*render.Renderer, error) {
-	return render.New(tree, render.Defaults{
+	return render.New(tree, o.defaults())
+}
+
+// Check loads the templates and checks them, like Renderer. It returns all problems, and warnings
+// of what has no effect; the renderer is nil if there are problems.
+func (o *Options) Check() (renderer *render.Renderer, problems, warnings render.Problems, err error) {
+	tree, err := o.Load()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	renderer, problems, warnings, err = render.Check(tree, o.defaults())
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ignored, err := o.ignoredEntries()
+	return renderer, problems, append(warnings, ignored...).Sorted(), err
+}
+
+// ignoredEntries returns a warning for each directory and each YAML file beside base and components.
+func (o *Options) ignoredEntries() (warnings render.Problems, err error) {
+	if o.Dir == "" {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("--manifests-dir: %w", err)
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if name == "base" || name == "components" || strings.HasPrefix(name, ".") {
+			continue // A mounted ConfigMap has names that begin with two dots.
+		}
+		info, err := os.Stat(filepath.Join(o.Dir, name)) // It follows symbolic links.
+		isYAML := slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+		if isYAML || err == nil && info.IsDir() {
+			warnings = append(warnings, render.Problem{File: name, Text: "only the directories base and components are read, so this has no effect; move it there, or remove it"})
+		}
+	}
+	return warnings, nil
+}
+
+func (o *Options) defaults() render.Defaults {
+	return render.Defaults{
 		Image:                 o.MemcachedImage,
 		ExporterImage:         o.ExporterImage,
 		ReloaderImage:         o.ReloaderImage,
 		AllowPrivilegedFields: o.PrivilegedFields,
 		OperandImages:         o.OperandImages,
-	})
+	}
 }

@@ -11,28 +11,36 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/render"
 )
 
 // Verbs are the verbs that the operator needs on the templates' kinds: get to read an object that
 // another owner may have created, and the rest to watch, apply and prune.
 var Verbs = []string{"get", "list", "watch", "create", "patch", "delete"}
 
-// CheckKinds returns the resource of each of kinds. A kind that the API server does not serve, or
-// that is cluster-scoped, is an error that names the kind's template file, which source returns.
+// CheckKinds returns the resource of each of kinds. The error wraps [render.Problems], which name
+// the template files that source returns, when the API server does not serve kinds or they are
+// cluster-scoped.
 func CheckKinds(mapper meta.RESTMapper, kinds []schema.GroupVersionKind, source func(schema.GroupVersionKind) string) ([]schema.GroupVersionResource, error) {
 	var resources []schema.GroupVersionResource
+	var problems render.Problems
 	for _, kind := range kinds {
 		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
-		if meta.IsNoMatchError(err) {
-			return nil, fmt.Errorf("templates: %s: this API server does not serve kind %s of %s: install its CustomResourceDefinition, or remove the object from the templates", source(kind), kind.Kind, kind.GroupVersion())
-		}
-		if err != nil {
+		switch {
+		case meta.IsNoMatchError(err):
+			problems = append(problems, render.Problem{File: source(kind), Text: fmt.Sprintf(
+				"this API server does not serve kind %s of %s: install its CustomResourceDefinition, or remove the object from the templates", kind.Kind, kind.GroupVersion())})
+		case err != nil:
 			return nil, fmt.Errorf("asking the API server for kind %s: %w", kind.Kind, err)
+		case mapping.Scope.Name() != meta.RESTScopeNameNamespace:
+			problems = append(problems, render.Problem{File: source(kind), Text: fmt.Sprintf(
+				"kind %s is cluster-scoped, but a Memcached can own only namespaced objects: remove the object from the templates", kind.Kind)})
+		default:
+			resources = append(resources, mapping.Resource)
 		}
-		if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
-			return nil, fmt.Errorf("templates: %s: kind %s is cluster-scoped, but a Memcached can own only namespaced objects: remove the object from the templates", source(kind), kind.Kind)
-		}
-		resources = append(resources, mapping.Resource)
+	}
+	if err := problems.Sorted().Err(); err != nil {
+		return nil, fmt.Errorf("templates: %w", err)
 	}
 	return resources, nil
 }

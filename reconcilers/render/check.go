@@ -3,6 +3,8 @@
 package render
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,48 +14,69 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/manifests"
 	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
-// readExample returns the input that tree contains as the example of every field.
+// readExample returns the input that tree contains as the example of every field. The error joins
+// those of both files.
 func readExample(tree Tree) (template.Input, error) {
-	if len(tree[template.MemcachedFile]) == 0 {
-		return template.Input{}, fmt.Errorf("%s: no such file, or it is empty", template.MemcachedFile)
-	}
-	mc := &cachev1alpha1.Memcached{}
-	if err := template.DecodeStrict(tree[template.MemcachedFile], mc); err != nil {
-		return template.Input{}, fmt.Errorf("%s: %w", template.MemcachedFile, err)
-	}
-	if mc.Name == "" {
-		return template.Input{}, fmt.Errorf("%s: metadata.name of the example Memcached is missing", template.MemcachedFile)
-	}
+	mc, errMemcached := readExampleMemcached(tree)
 	var values struct {
 		APIVersion string         `json:"apiVersion"`
 		Kind       string         `json:"kind"`
 		Metadata   map[string]any `json:"metadata"`
 		Values     `json:",inline"`
 	}
-	if err := template.DecodeStrict(tree[template.ValuesFile], &values); err != nil {
-		return template.Input{}, fmt.Errorf("%s: %w", template.ValuesFile, err)
+	errValues := template.Prefixed(template.ValuesFile, template.DecodeStrict(tree[template.ValuesFile], &values))
+	if err := errors.Join(errMemcached, errValues); err != nil {
+		return template.Input{}, err
 	}
 	return newInput(mc, values.Values)
 }
 
-// check validates the components of an empty Memcached, these with each component that
+func readExampleMemcached(tree Tree) (*cachev1alpha1.Memcached, error) {
+	mc := &cachev1alpha1.Memcached{}
+	if len(tree[template.MemcachedFile]) == 0 {
+		return nil, fmt.Errorf("%s: no such file, or it is empty", template.MemcachedFile)
+	}
+	if err := template.DecodeStrict(tree[template.MemcachedFile], mc); err != nil {
+		return nil, template.Prefixed(template.MemcachedFile, err)
+	}
+	if mc.Name == "" {
+		return nil, fmt.Errorf("%s: metadata.name of the example Memcached is missing", template.MemcachedFile)
+	}
+	return mc, nil
+}
+
+// check checks the files; the components of an empty Memcached, these with each component that
 // differs from the shipped one, and all components. It sets the kinds of the objects that
 // they build, and which of them are optional.
-func (r *Renderer) check() error {
+func (r *Renderer) check() template.Problems {
+	example, err := readExample(r.tree)
+	problems := r.tree.Problems(err)
+	var found template.Problems
+	r.templates, found = template.Parse(r.tree, example, r.validator)
+	problems = append(problems, found...)
+	if r.templates.CanBuild() {
+		r.sets = newSets(r.templates, r.defaults.Log)
+		problems = append(problems, r.checkSets()...)
+	}
+	return withoutConsequences(problems.Sorted(), r.tree, r.shipped)
+}
+
+// checkSets validates the sets of components.
+func (r *Renderer) checkSets() (problems template.Problems) {
 	sets, err := r.setsToValidate()
 	if err != nil {
-		return err
+		return r.tree.Problems(err)
 	}
 	kinds := map[schema.GroupVersionKind]bool{}
 	r.optional = map[schema.GroupVersionKind]bool{}
-	for i, components := range sets {
-		p, err := r.validate(components, i == 0)
-		if err != nil {
-			return err
+	for i, set := range sets {
+		p, found := r.validate(set, i == 0)
+		problems = append(problems, found...)
+		if p == nil {
+			continue
 		}
 		for _, id := range p.Names().Objects {
 			kind := id.GroupVersionKind()
@@ -66,30 +89,55 @@ func (r *Renderer) check() error {
 	r.kinds = slices.SortedFunc(maps.Keys(kinds), func(a, b schema.GroupVersionKind) int {
 		return strings.Compare(a.String(), b.String())
 	})
-	return nil
+	return problems
 }
 
-func (r *Renderer) setsToValidate() ([][]string, error) {
-	shipped, err := LoadTree(manifests.FS)
-	if err != nil {
-		return nil, err
+// withoutConsequences returns problems without those in files that are as shipped, if there are
+// others, of which they are consequences: a replacement no longer finds a field that was misspelt.
+func withoutConsequences(problems template.Problems, tree, shipped Tree) template.Problems {
+	isShipped := func(p template.Problem) bool {
+		content, ok := shipped[p.File]
+		return ok && bytes.Equal(content, tree[p.File])
 	}
+	if changed := slices.DeleteFunc(slices.Clone(problems), isShipped); len(changed) > 0 {
+		return changed
+	}
+	return problems
+}
+
+// componentSet is a set of components to validate.
+type componentSet struct {
+	components []string
+	// name says which, for messages; empty for those of an empty Memcached.
+	name string
+}
+
+func (r *Renderer) setsToValidate() ([]componentSet, error) {
 	empty, err := r.input(&cachev1alpha1.Memcached{})
 	if err != nil {
 		return nil, err
 	}
 	all := r.templates.Components()
 	least := empty.Active(all)
-	sets := [][]string{least}
+	sets := []componentSet{{components: least}}
 	for _, name := range all {
 		// Tests validate the shipped components; doing so at each start would take too long.
-		if !r.templates.IsComponentOf(shipped, name) {
+		if !r.templates.IsComponentOf(r.shipped, name) {
 			set := slices.Concat(least, withParents(name, all))
 			slices.Sort(set)
-			sets = append(sets, slices.Compact(set))
+			sets = append(sets, componentSet{slices.Compact(set), "with component " + name})
 		}
 	}
-	return append(sets, all), nil
+	return append(sets, componentSet{all, "with all components"}), nil
+}
+
+// warnings returns what has no effect in the templates.
+func (r *Renderer) warnings() (Problems, error) {
+	empty, err := r.input(&cachev1alpha1.Memcached{})
+	if err != nil {
+		return nil, err
+	}
+	return r.templates.Warnings(r.shipped, empty.Active(r.templates.Components())), nil
 }
 
 // withParents returns the component called name and those of all that contain its field:
@@ -104,15 +152,14 @@ func withParents(name string, all []string) []string {
 	return set
 }
 
-// validate validates the objects of components, and their names. verify also verifies
-// the placeholders.
-func (r *Renderer) validate(components []string, verify bool) (*template.Prebuilt, error) {
-	p, err := r.templates.Validate(components, verify)
-	if err == nil {
-		err = checkNames(r.templates, p, r.templates.Example(components))
+// validate validates the objects of a set, and their names. verify also verifies the placeholders.
+func (r *Renderer) validate(set componentSet, verify bool) (*template.Prebuilt, template.Problems) {
+	p, problems := r.templates.Validate(set.components, verify)
+	if p != nil {
+		problems = r.tree.Problems(checkNames(r.templates, p, r.templates.Example(set.components)))
 	}
-	if err != nil && len(components) > 0 {
-		return nil, fmt.Errorf("with component %s: %w", strings.Join(components, ", "), err)
+	for i := range problems {
+		problems[i].Set = set.name
 	}
-	return p, err
+	return p, problems
 }

@@ -26,8 +26,8 @@ var instanceLabels = []string{"memcached_cr", "app.kubernetes.io/instance"}
 // longestName has the maximum length of the name of a Memcached, 52 characters.
 var longestName = strings.Repeat("a", 52)
 
-// checkNames renders p for two Memcacheds without common values, and returns an error
-// when both have the same instance label or select the same pods.
+// checkNames renders p for two Memcacheds without common values, and returns an error for
+// each object that has the same instance label in both or selects the same pods. They are joined.
 func checkNames(templates *template.Templates, p *template.Prebuilt, example template.Input) error {
 	name, _ := template.Lookup(example.Memcached, []any{"metadata", "name"}).(string)
 	objects, err := objectsNamed(p, example, name)
@@ -41,13 +41,13 @@ func checkNames(templates *template.Templates, p *template.Prebuilt, example tem
 			return err
 		}
 	}
+	var errs []error
 	for i, object := range objects {
 		id := p.Names().Objects[i]
-		if err := checkSelectorsDisjoint(object, other[i], podLabels(objects)); err != nil {
-			return fmt.Errorf("%s: %s %s: %w", templates.File(id), id.Kind, id.Name, err)
-		}
+		where := fmt.Sprintf("%s: %s %s", templates.File(id), id.Kind, id.Name)
+		errs = append(errs, template.Prefixed(where, checkSelectorsDisjoint(object, other[i], podLabels(objects))))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // objectsNamed returns the objects for in, the input of the Memcached called name, in the

@@ -36,7 +36,7 @@ func TestNew_RejectsUnsupportedKustomizations(t *testing.T) {
 	refusals := map[string]refusal{
 		"a kustomization that is not YAML": {
 			edits{baseFile: "resources: [\n"},
-			[]string{baseFile + ": yaml: line"},
+			[]string{baseFile + ": invalid YAML: "},
 		},
 		"an unknown field": {
 			inSite("resource: []\n"),
@@ -207,7 +207,7 @@ func TestNew_RejectsInvalidReplacements(t *testing.T) {
 		},
 		"a replacement that leads to a value of the wrong type": {
 			inSite("replacements:\n- source: {kind: Memcached, fieldPath: spec.size}\n  targets: [{select: {kind: Service}, fieldPaths: [metadata.labels]}]\n"),
-			[]string{serviceFile + ", changed by " + baseFile, "Service memcached: metadata.labels"},
+			[]string{siteFile + ": Service memcached: metadata.labels: expected a map (in the object of " + serviceFile + ")"},
 		},
 	})
 }

@@ -4,6 +4,7 @@ package render
 
 import (
 	"maps"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -36,8 +37,9 @@ func testRefusals(t *testing.T, refusals map[string]refusal) {
 			if err == nil {
 				t.Fatal("New accepts the templates")
 			}
+			text := lineNumber.ReplaceAllString(err.Error(), ": ")
 			for _, want := range refusal.want {
-				if !strings.Contains(err.Error(), want) {
+				if !strings.Contains(text, want) {
 					t.Errorf("the error does not say %q:\n%v", want, err)
 				}
 			}
@@ -47,6 +49,9 @@ func testRefusals(t *testing.T, refusals map[string]refusal) {
 		})
 	}
 }
+
+// lineNumber matches the number of a line, which TestNew_ReportsTheWholeText pins.
+var lineNumber = regexp.MustCompile(`:[0-9]+: `)
 
 // inFile returns edits that replace one passage of a shipped file.
 func inFile(t *testing.T, file, passage, by string) edits {
@@ -72,7 +77,7 @@ func TestNew_RejectsInvalidObjects(t *testing.T) {
 	testRefusals(t, map[string]refusal{
 		"a tab in a template": {
 			edits{deploymentFile: "apiVersion: apps/v1\n\tkind: Deployment\n"},
-			[]string{deploymentFile + ": yaml: line 2", "tab"},
+			[]string{deploymentFile + ": invalid YAML: ", "tab"},
 		},
 		"a field written twice": {
 			edits{serviceFile: string(shipped(t)[serviceFile]) + "spec: {}\n"},
@@ -148,7 +153,7 @@ func TestNew_RejectsInvalidObjects(t *testing.T) {
 		},
 		"an example Memcached that is not YAML": {
 			edits{template.MemcachedFile: "spec: [\n"},
-			[]string{template.MemcachedFile + ": yaml: line"},
+			[]string{template.MemcachedFile + ": invalid YAML: "},
 		},
 		"an example Memcached without a name": {
 			inFile(t, template.MemcachedFile, "  name: example\n", ""),
@@ -174,7 +179,7 @@ func TestNew_RejectsInvalidPatches(t *testing.T) {
 		},
 		"an unknown field from a JSON patch": {
 			inSite("patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: add, path: /spec/Paused, value: true}\n"),
-			[]string{deploymentFile + ", changed by " + baseFile + ", changed by " + siteFile + ": Deployment memcached: spec.Paused"},
+			[]string{siteFile + ": Deployment memcached: spec.Paused: unknown field (in the object of " + deploymentFile + ")"},
 		},
 		"a JSON patch of a field that is not there": {
 			inSite("patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: replace, path: /spec/nope/x, value: true}\n"),
@@ -186,7 +191,7 @@ func TestNew_RejectsInvalidPatches(t *testing.T) {
 		},
 		"a patch file that is not YAML": {
 			edits{siteFile: component + "patches: [{path: pause.yaml}]\n", "components/site/pause.yaml": "spec: [\n"},
-			[]string{"components/site/pause.yaml: yaml: line"},
+			[]string{"components/site/pause.yaml: invalid YAML: "},
 		},
 		"a patch that is neither a merge nor a JSON patch": {
 			inSite("patches:\n- target: {kind: Deployment}\n  patch: nonsense\n"),

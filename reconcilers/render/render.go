@@ -11,13 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/manifests"
 	"github.com/example/memcached-operator/reconcilers/guarded"
 	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
 // Renderer renders the objects of Memcacheds. It is safe for concurrent use.
 type Renderer struct {
-	tree      Tree
+	tree Tree
+	// shipped is the embedded tree.
+	shipped   Tree
 	templates *template.Templates
 	sets      *sets
 	defaults  Defaults
@@ -28,35 +31,54 @@ type Renderer struct {
 }
 
 // New checks the files of tree, and the objects of each of its components alone and of
-// all together, built from the example in tree. The error names the file and the field.
+// all together, built from the example in tree. The error wraps [Problems] unless the
+// templates are valid.
 func New(tree Tree, defaults Defaults) (*Renderer, error) {
-	if len(defaults.OperandImages) == 0 {
-		images, err := defaults.Images(tree)
-		if err != nil {
-			return nil, fmt.Errorf("templates: %w", err)
-		}
-		defaults.OperandImages = guarded.Repositories(images...)
+	r, problems, err := check(tree, defaults)
+	if err == nil {
+		err = problems.Err()
 	}
-	defer template.FreeSchema()
-	defer template.HoldSchema()()
-	specBounds() // Loaded at the start, so that the first Memcached does not wait for it.
-	r := &Renderer{tree: tree, defaults: defaults, validator: template.NewValidator()}
-	if err := r.parse(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("templates: %w", err)
 	}
 	return r, nil
 }
 
-func (r *Renderer) parse() error {
-	example, err := readExample(r.tree)
+// Check is [New] that returns all problems, and warnings of what has no effect in the files that
+// differ from the embedded ones. The renderer is nil if there are problems.
+func Check(tree Tree, defaults Defaults) (r *Renderer, problems, warnings Problems, err error) {
+	if r, problems, err = check(tree, defaults); err != nil {
+		return nil, nil, nil, err
+	}
+	if r.templates.CanBuild() {
+		if warnings, err = r.warnings(); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if len(problems) > 0 {
+		r = nil
+	}
+	return r, problems, warnings, nil
+}
+
+func check(tree Tree, defaults Defaults) (*Renderer, Problems, error) {
+	defer template.FreeSchema()
+	defer template.HoldSchema()()
+	specBounds() // Loaded at the start, so that the first Memcached does not wait for it.
+	shipped, err := LoadTree(manifests.FS)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	if r.templates, err = template.Parse(r.tree, example, r.validator); err != nil {
-		return err
+	r := &Renderer{tree: tree, shipped: shipped, defaults: defaults, validator: template.NewValidator()}
+	problems := r.check()
+	if len(problems) == 0 && len(defaults.OperandImages) == 0 {
+		images, err := defaults.Images(tree)
+		if err != nil {
+			return nil, nil, err
+		}
+		r.defaults.OperandImages = guarded.Repositories(images...)
 	}
-	r.sets = newSets(r.templates, r.defaults.Log)
-	return r.check()
+	return r, problems, nil
 }
 
 // Kinds returns the kinds of all objects in the templates, sorted.

@@ -106,8 +106,8 @@ func TestNew_AcceptsEachShippedComponent(t *testing.T) {
 	for _, name := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := r.validate(withParents(name, all), false); err != nil {
-				t.Error(err)
+			if _, problems := r.validate(componentSet{components: withParents(name, all)}, false); len(problems) > 0 {
+				t.Error(problems)
 			}
 		})
 	}

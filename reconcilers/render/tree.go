@@ -13,3 +13,10 @@ type Tree = template.Tree
 
 // LoadTree reads layers, each of which overrides the ones before it, path by path.
 func LoadTree(layers ...fs.FS) (Tree, error) { return template.LoadTree(layers...) }
+
+type (
+	// Problem is a mistake in a tree, or something that has no effect.
+	Problem = template.Problem
+	// Problems are sorted by file and line.
+	Problems = template.Problems
+)

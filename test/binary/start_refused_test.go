@@ -105,6 +105,11 @@ func TestStart_OnAnotherControlPlane(t *testing.T) {
 		uninstall(t, plane)
 		contains(t, refuse(t, "--kubeconfig="+plane.Kubeconfig),
 			"the API server does not serve cache.example.com/v1alpha1 Memcached: install the CustomResourceDefinition first (make install")
+		p := start(t, "check", "--server", "--kubeconfig="+plane.Kubeconfig)
+		if status := p.End(t); status != 2 {
+			t.Errorf("check exits with %d, want 2", status)
+		}
+		contains(t, p.Log.String(), "memcached-operator check: the API server does not serve cache.example.com/v1alpha1 Memcached: install")
 	})
 }
 

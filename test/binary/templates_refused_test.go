@@ -46,7 +46,7 @@ func TestTemplates_AreRejected(t *testing.T) {
 		want     []string
 	}{
 		"rejects invalid YAML": {
-			"apiVersion: v1\n\tkind: ConfigMap\n", []string{"templates: ", file, "line 2"},
+			"apiVersion: v1\n\tkind: ConfigMap\n", []string{"templates: ", file + ":2: invalid YAML: "},
 		},
 		"rejects an unknown field": {
 			"apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec: {prots: []}\n", []string{"templates: ", file, "Service x", "spec.prots"},

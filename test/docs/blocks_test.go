@@ -19,6 +19,7 @@ const needsRegistry = "needs a registry"
 var blocks = map[string][]string{
 	"README.md":                      {".ci/run runs these targets", needsRegistry, "TestInstall_README"},
 	"docs/user/auth.md":              {"TestPages_AuthAndTLS", "TestPages_AuthAndTLS"},
+	"docs/user/check.md":             {"TestCheck"},
 	"docs/user/connect.md":           {"TestPages_Connect"},
 	"docs/user/diff.md":              slices.Repeat([]string{"TestQuickstart"}, 2),
 	"docs/user/install-olm.md":       slices.Concat([]string{needsRegistry}, slices.Repeat([]string{"TestDocs_InstallOLM"}, 6), []string{"is an example that stops an upgrade"}, slices.Repeat([]string{"TestDocs_InstallOLM"}, 2)),

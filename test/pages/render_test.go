@@ -27,3 +27,15 @@ func TestRender(t *testing.T) {
 	}
 	s.Run(t, nth(t, "manifests/README.md", 1))
 }
+
+// The page's mistakes are those that it says are printed.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	const page = "docs/user/check.md"
+	directory := checkout(t)
+	s := NewSession(t, directory, filepath.Join(directory, "none"))
+	printed := s.Run(t, nth(t, page, 1))
+	if want := Read(t, page)[1].Content; !strings.HasSuffix(printed, want) {
+		t.Errorf("it prints\n%s\nwant\n%s", printed, want)
+	}
+}

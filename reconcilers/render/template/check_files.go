@@ -14,90 +14,76 @@ import (
 )
 
 // checkFiles checks every file with objects or patches that a kustomization names before
-// kustomize reads it: the error names the file, where kustomize names the directories it
+// kustomize reads it: the errors name the file, where kustomize names the directories it
 // came through and a build names the resulting object.
-func (s source) checkFiles(v Validator) error {
+func (s source) checkFiles(v Validator) (errs []error) {
 	for _, dir := range slices.Sorted(maps.Keys(s.kustomizations)) {
 		for _, file := range namedFiles(s.kustomizations[dir]) {
-			if err := s.checkFile(path.Join(dir, file.target), file.content, v); err != nil {
-				return err
-			}
+			errs = append(errs, s.checkFile(path.Join(dir, file.target), file.content, v)...)
 		}
 		for i, patch := range s.kustomizations[dir].Patches {
-			if err := checkPatches([]byte(patch.Patch), v); err != nil {
-				return fmt.Errorf("%s: patches[%d]: %w", path.Join(dir, kustomizationFile), i, err)
-			}
+			where := fmt.Sprintf("%s: patches[%d]", path.Join(dir, kustomizationFile), i)
+			errs = append(errs, prefixed(where, checkPatches([]byte(patch.Patch), v)...)...)
 		}
 	}
-	return nil
+	return errs
 }
 
-func (s source) checkFile(name string, content content, v Validator) error {
+func (s source) checkFile(name string, content content, v Validator) []error {
 	text, isFile := s.tree[name]
 	if !isFile || name == MemcachedFile || name == ValuesFile {
 		return nil
 	}
-	var err error
 	switch content {
 	case objects:
-		err = checkObjects(text, v)
+		return prefixed(name, checkObjects(text, v)...)
 	case patches:
-		err = checkPatches(text, v)
-	case anything:
+		return prefixed(name, checkPatches(text, v)...)
+	default:
+		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
 }
 
-func checkObjects(text []byte, v Validator) error {
+func checkObjects(text []byte, v Validator) []error {
 	documents, err := readDocuments(text)
-	if err != nil {
-		return err
-	}
-	if len(documents) == 0 {
-		return errors.New("contains no object; remove it from the resources")
+	errs := unjoin(err)
+	if len(documents)+len(errs) == 0 {
+		return []error{errors.New("contains no object; remove it from the resources")}
 	}
 	for _, document := range documents {
-		object := &unstructured.Unstructured{Object: document}
-		isList := strings.HasSuffix(object.GetKind(), "List")
-		switch {
-		case object.GetAPIVersion() == "":
-			return errors.New("apiVersion is missing")
-		case object.GetKind() == "":
-			return errors.New("kind is missing")
-		case isList: // Kustomize expands it.
-			continue
-		case object.GetAnnotations()[LocalConfigAnnotation] != "": // It is not emitted.
-			continue
-		case object.GetName() == "":
-			return fmt.Errorf("%s: metadata.name is missing", object.GetKind())
-		}
-		if err := v.validateTemplate(object); err != nil {
-			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
-		}
+		errs = append(errs, v.checkObject(&unstructured.Unstructured{Object: document})...)
 	}
-	return nil
+	return errs
+}
+
+func (v Validator) checkObject(object *unstructured.Unstructured) []error {
+	switch {
+	case object.GetAPIVersion() == "":
+		return []error{errors.New("apiVersion is missing")}
+	case object.GetKind() == "":
+		return []error{errors.New("kind is missing")}
+	case strings.HasSuffix(object.GetKind(), "List"): // Kustomize expands it.
+		return nil
+	case object.GetAnnotations()[LocalConfigAnnotation] != "": // It is not emitted.
+		return nil
+	case object.GetName() == "":
+		return []error{fmt.Errorf("%s: metadata.name is missing", object.GetKind())}
+	default:
+		return v.validateTemplate(object)
+	}
 }
 
 // checkPatches validates strategic merge patches as partial objects. Patches with
 // directives ($patch: delete) and JSON patches are validated by their result.
-func checkPatches(text []byte, v Validator) error {
+func checkPatches(text []byte, v Validator) []error {
 	documents, err := readDocuments(text)
-	if err != nil {
-		return err
-	}
+	errs := unjoin(err)
 	for _, document := range documents {
-		if hasDirective(document) {
-			continue
-		}
-		object := &unstructured.Unstructured{Object: document}
-		if err := v.validateTemplate(object); err != nil {
-			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+		if !hasDirective(document) {
+			errs = append(errs, v.validateTemplate(&unstructured.Unstructured{Object: document})...)
 		}
 	}
-	return nil
+	return errs
 }
 
 func hasDirective(value any) bool {

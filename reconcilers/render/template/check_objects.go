@@ -4,8 +4,9 @@ package template
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/resource"
@@ -14,65 +15,95 @@ import (
 
 // validateObjects validates the objects that p builds from example. On a mistake, a
 // second build finds the file that contains it.
-func (t *Templates) validateObjects(p *Prebuilt, example Input) error {
+func (t *Templates) validateObjects(p *Prebuilt, example Input) []error {
 	objects, _, err := p.Objects(example)
 	if err != nil {
-		return err
+		return []error{err}
 	}
+	var errs []error
 	for _, object := range objects {
-		u := &unstructured.Unstructured{Object: object}
-		if err := t.validator.validateTemplate(u); err != nil {
-			err = fmt.Errorf("%s %s, filled in from %s: %w", u.GetKind(), u.GetName(), MemcachedFile, err)
-			return cmp.Or(t.validateOrigins(p, example), err)
-		}
+		errs = append(errs, t.validateBuilt(object)...)
 	}
-	return nil
+	if len(errs) == 0 {
+		return nil
+	}
+	located, err := t.validateOrigins(p, example)
+	if len(located) > 0 && err == nil {
+		return located
+	}
+	return prefixed("filled in from "+MemcachedFile, errs...)
+}
+
+// validateBuilt validates object, and returns the errors that checkFiles has not reported.
+func (t *Templates) validateBuilt(object map[string]any) []error {
+	errs := t.validator.validateTemplate(&unstructured.Unstructured{Object: object})
+	return slices.DeleteFunc(errs, func(err error) bool { return t.reported[err.Error()] })
 }
 
 // validateOrigins validates the objects of a full build that records the file of each
-// object, and names the file in its error.
-func (t *Templates) validateOrigins(p *Prebuilt, example Input) error {
+// object, and names the file in its errors.
+func (t *Templates) validateOrigins(p *Prebuilt, example Input) (errs []error, err error) {
 	tree := maps.Clone(p.tree)
 	if err := example.addTo(tree); err != nil {
-		return err
+		return nil, err
 	}
 	built, err := build(tree, p.root+"buildMetadata: [originAnnotations, transformerAnnotations]\n")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, resource := range built.Resources() {
-		file, err := cutOrigin(resource)
+		file, changedBy, err := cutOrigin(resource)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		objects, err := toObjects([]*kyaml.RNode{&resource.RNode})
 		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+			errs = append(errs, prefixed(file, err)...)
+			continue
 		}
-		object := &unstructured.Unstructured{Object: objects[0]}
-		if err := t.validator.validateTemplate(object); err != nil {
-			return fmt.Errorf("%s: %s %s: %w", file, object.GetKind(), object.GetName(), err)
+		for _, invalid := range t.validateBuilt(objects[0]) {
+			errs = append(errs, t.blame(invalid.Error(), file, changedBy))
 		}
 	}
-	return nil
+	return errs, nil
 }
 
-// cutOrigin removes kustomize's annotations from a resource and returns its file, with
-// the kustomizations that may have changed it.
-func cutOrigin(r *resource.Resource) (file string, err error) {
+// blame returns the problem of text, an error of the object of file, which was correct there: the
+// last of the kustomizations in changedBy that names the wrong field is probably at fault.
+func (t *Templates) blame(text, file string, changedBy []string) Problem {
+	path := strings.SplitN(text, ": ", 3)[1]
+	field := path[strings.LastIndexAny(path, ".]")+1:]
+	files := append([]string{file}, changedBy...)
+	for _, candidate := range slices.Backward(files) {
+		for i, line := range strings.Split(string(t.tree[candidate]), "\n") {
+			if field == "" || !strings.Contains(line, field) || strings.HasPrefix(strings.TrimSpace(line), "#") {
+				continue
+			}
+			if candidate != file {
+				text += " (in the object of " + file + ")"
+			}
+			return Problem{File: candidate, Line: i + 1, Text: withAdvice(text)}
+		}
+	}
+	return Problem{File: strings.Join(files, ", changed by "), Text: withAdvice(text)}
+}
+
+// cutOrigin removes kustomize's annotations from a resource and returns its file, and the
+// kustomizations that may have changed it.
+func cutOrigin(r *resource.Resource) (file string, changedBy []string, err error) {
 	file = "?"
 	if origin, err := r.GetOrigin(); err == nil && origin != nil {
 		file = cmp.Or(origin.Path, origin.ConfiguredIn)
 	}
 	transformations, err := r.GetTransformations()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	for _, transformation := range transformations {
-		file += ", changed by " + transformation.ConfiguredIn
+		changedBy = append(changedBy, transformation.ConfiguredIn)
 	}
 	if err := r.SetOrigin(nil); err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return file, r.ClearTransformations()
+	return file, changedBy, r.ClearTransformations()
 }

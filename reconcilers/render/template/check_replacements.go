@@ -13,21 +13,17 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 )
 
-// checkReplacements returns an error when a replacement reads a field that example does
-// not set, or the name of another template.
-func (s source) checkReplacements(example Input) error {
+// checkReplacements returns an error for each replacement that reads a field which example
+// does not set, or the name of another template.
+func (s source) checkReplacements(example Input) (errs []error) {
 	for _, dir := range slices.Sorted(maps.Keys(s.kustomizations)) {
 		replacements, err := s.replacementsIn(dir)
-		if err != nil {
-			return err
-		}
+		errs = append(errs, err)
 		for _, replacement := range replacements {
-			if err := replacement.checkSource(example); err != nil {
-				return fmt.Errorf("%s: %w", replacement.where, err)
-			}
+			errs = append(errs, prefixed(replacement.where, replacement.checkSource(example))...)
 		}
 	}
-	return nil
+	return errs
 }
 
 func (r sourcedReplacement) checkSource(example Input) error {
@@ -55,27 +51,22 @@ func (r sourcedReplacement) checkSource(example Input) error {
 	return fmt.Errorf("the source is %s, which %s does not set; add an example value there", from.FieldPath, file)
 }
 
-// checkTargets returns an error when a target of a replacement selects no object of any
-// file, which kustomize ignores.
-func (s source) checkTargets() error {
+// checkTargets returns an error for each target of a replacement that selects no object of
+// any file, which kustomize ignores.
+func (s source) checkTargets() (errs []error) {
 	ids, err := s.resourceIDs()
 	if err != nil {
-		return err
+		return nil // checkFiles reports the file that cannot be read.
 	}
 	for _, dir := range slices.Sorted(maps.Keys(s.kustomizations)) {
-		replacements, err := s.replacementsIn(dir)
-		if err != nil {
-			return err
-		}
+		replacements, _ := s.replacementsIn(dir) // checkReplacements reports its error.
 		for _, r := range replacements {
 			for _, target := range r.filter.Replacements[0].Targets {
-				if err := checkTarget(target, ids); err != nil {
-					return fmt.Errorf("%s: %w", r.where, err)
-				}
+				errs = append(errs, prefixed(r.where, checkTarget(target, ids))...)
 			}
 		}
 	}
-	return nil
+	return errs
 }
 
 func checkTarget(target *types.TargetSelector, ids []resid.ResId) error {
@@ -87,7 +78,7 @@ func checkTarget(target *types.TargetSelector, ids []resid.ResId) error {
 		return err
 	}
 	if !slices.ContainsFunc(ids, selector.Selects) {
-		return fmt.Errorf("the target %s %s selects no object of the templates", target.Select.Kind, target.Select.Name)
+		return fmt.Errorf("the target %s %s selects no object of the templates; correct it, or remove the target", target.Select.Kind, target.Select.Name)
 	}
 	return nil
 }

@@ -49,23 +49,22 @@ type source struct {
 }
 
 // parseSource parses and checks every kustomization file of tree.
-func parseSource(tree Tree) (source, error) {
-	s := source{tree, map[string]*types.Kustomization{}}
+func parseSource(tree Tree) (s source, errs []error) {
+	s = source{tree, map[string]*types.Kustomization{}}
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		if !isKustomization(name) {
 			continue
 		}
 		dir := path.Dir(name)
 		if _, found := s.kustomizations[dir]; found {
-			return source{}, fmt.Errorf("%s: %s has a second kustomization file; remove one of them", name, dir)
+			errs = append(errs, fmt.Errorf("%s: %s has a second kustomization file; remove one of them", name, dir))
+			continue
 		}
-		k, err := tree.kustomization(name)
-		if err != nil {
-			return source{}, fmt.Errorf("%s: %w", name, err)
-		}
+		k, found := tree.kustomization(name)
+		errs = append(errs, prefixed(name, found...)...)
 		s.kustomizations[dir] = k
 	}
-	return s, s.checkCycles()
+	return s, append(errs, unjoin(s.checkCycles())...)
 }
 
 func isKustomization(name string) bool {
@@ -109,31 +108,30 @@ func (s source) checkCycles() error {
 	return nil
 }
 
-func (t Tree) kustomization(name string) (*types.Kustomization, error) {
+// kustomization returns the kustomization in the file name, as far as it can be read.
+func (t Tree) kustomization(name string) (k *types.Kustomization, errs []error) {
+	k = &types.Kustomization{}
 	var fields map[string]any
 	if err := DecodeStrict(t[name], &fields); err != nil {
-		return nil, err
+		return k, unjoin(err)
 	}
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		if reason, refused := refusedFields[field]; refused {
-			return nil, fmt.Errorf("field %q is refused: %s", field, reason)
+			errs = append(errs, fmt.Errorf("field %q is refused: %s", field, reason))
 		}
 	}
-	k := &types.Kustomization{}
-	if err := DecodeStrict(t[name], k); err != nil {
-		return nil, err
-	}
+	errs = append(errs, unjoin(DecodeStrict(t[name], k))...)
 	for i, label := range k.Labels {
 		if label.IncludeSelectors {
-			return nil, fmt.Errorf("labels[%d].includeSelectors is refused: it changes selectors, which are immutable; use includeTemplates", i)
+			errs = append(errs, fmt.Errorf("labels[%d].includeSelectors is refused: it changes selectors, which are immutable; use includeTemplates", i))
 		}
 	}
 	for _, file := range namedFiles(k) {
 		if err := t.checkPath(path.Dir(name), file); err != nil {
-			return nil, err
+			errs = append(errs, err)
 		}
 	}
-	return k, nil
+	return k, errs
 }
 
 // DecodeStrict decodes YAML; a field that is unknown, miscased or duplicated is an error.
@@ -141,7 +139,7 @@ func (t Tree) kustomization(name string) (*types.Kustomization, error) {
 func DecodeStrict(content []byte, into any) error {
 	asJSON, err := yaml.YAMLToJSONStrict(content)
 	if err != nil {
-		return err
+		return errors.Join(syntaxErrors(err, 0)...)
 	}
 	strict, err := json.UnmarshalStrict(asJSON, into)
 	return errors.Join(append(strict, err)...)
@@ -204,5 +202,5 @@ func (t Tree) checkPath(dir string, file namedFile) error {
 	if _, isFile := t[resolved]; !remote && !path.IsAbs(file.target) && (isFile || t.hasDir(resolved)) {
 		return nil
 	}
-	return fmt.Errorf("%s: %q does not exist in the templates (remote and absolute paths are not supported)", file.field, file.target)
+	return fmt.Errorf("%s: %q does not exist in the templates; correct the path or add the file (remote and absolute paths are not supported)", file.field, file.target)
 }

@@ -49,7 +49,7 @@ func compile(s source, components []string, example Input) (*Prebuilt, error) {
 	}
 	objects, err := p.buildPrefixed(example)
 	if err != nil {
-		return nil, p.locate(example, err)
+		return nil, p.diagnose(example, err)
 	}
 	p.names = findNames(objects)
 	return p, nil
@@ -99,7 +99,7 @@ func (p *Prebuilt) Objects(in Input) (objects []map[string]any, size int, err er
 		return p.placeholders.fill(in)
 	}
 	if objects, err = p.FullBuild(in); err != nil {
-		return nil, 0, p.locate(in, err)
+		return nil, 0, p.diagnose(in, err)
 	}
 	return objects, math.MaxInt, p.names.check(objects)
 }

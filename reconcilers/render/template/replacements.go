@@ -3,6 +3,7 @@
 package template
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -57,28 +58,30 @@ func (s source) replacements(dir string) ([]sourcedReplacement, error) {
 	return append(result, own...), err
 }
 
-// replacementsIn returns the replacements of the kustomization in dir.
-func (s source) replacementsIn(dir string) ([]sourcedReplacement, error) {
-	var result []sourcedReplacement
+// replacementsIn returns the replacements of the kustomization in dir. The error joins those of
+// the ones that are left out.
+func (s source) replacementsIn(dir string) (result []sourcedReplacement, err error) {
+	var errs []error
 	for i, field := range s.kustomizations[dir].Replacements {
 		where := fmt.Sprintf("%s: replacements[%d]", path.Join(dir, kustomizationFile), i)
 		list := []types.Replacement{field.Replacement}
 		if field.Path != "" {
 			where = path.Join(dir, field.Path)
-			var err error
 			if list, err = parseReplacements(s.tree[where]); err != nil {
-				return nil, fmt.Errorf("%s: %w", where, err)
+				errs = append(errs, prefixed(where, err)...)
+				continue
 			}
 		}
 		for _, r := range list {
 			if slices.Contains(r.Targets, nil) {
-				return nil, fmt.Errorf("%s: a target is empty", where)
+				errs = append(errs, fmt.Errorf("%s: a target is empty", where))
+				continue
 			}
 			setDefaults(&r)
 			result = append(result, sourcedReplacement{where, replacement.Filter{Replacements: []types.Replacement{r}}})
 		}
 	}
-	return result, nil
+	return result, errors.Join(errs...)
 }
 
 func parseReplacements(content []byte) ([]types.Replacement, error) {

@@ -47,6 +47,9 @@ func (s source) forEachResource(visit func(file string, id resid.ResId)) error {
 			}
 			for _, document := range documents {
 				for _, id := range resourceIDsOf(&unstructured.Unstructured{Object: document}) {
+					if id.Version == "" || id.Kind == "" || id.Name == "" {
+						return fmt.Errorf("%s: an object lacks apiVersion, kind or metadata.name", name)
+					}
 					visit(name, id)
 				}
 			}

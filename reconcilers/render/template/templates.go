@@ -4,6 +4,7 @@ package template
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,27 +22,51 @@ type Templates struct {
 	sources map[schema.GroupVersionKind]string
 	// shared holds the parts of the validated sets.
 	shared *sharedValues
+	// buildable is set unless Parse found what makes a build impossible.
+	buildable bool
+	// reported holds the messages about objects in files, without their files.
+	reported map[string]bool
 }
 
 // Parse checks the files of tree without building them. example has a value for every
-// field that replacements read. An error names the file and the field.
-func Parse(tree Tree, example Input, validator Validator) (*Templates, error) {
-	s, err := parseSource(tree)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.checkFiles(validator); err != nil {
-		return nil, err
-	}
+// field that replacements read; without one, the checks that need it are left out. The
+// problems are those of all files.
+func Parse(tree Tree, example Input, validator Validator) (*Templates, Problems) {
+	s, errs := parseSource(tree)
 	t := &Templates{source: s, validator: validator, example: example, shared: newSharedValues()}
-	if t.files, t.sources, err = s.files(); err != nil {
-		return nil, err
+	t.buildable = len(errs) == 0 && example.Memcached != nil
+	invalid := s.checkFiles(validator)
+	t.reported = messagesOf(invalid)
+	errs = append(errs, invalid...)
+	var err error
+	t.files, t.sources, err = s.files()
+	if err != nil && len(errs) == 0 {
+		errs = append(errs, err)
 	}
-	if err := cmp.Or(t.checkBase(), t.checkComponents(), s.checkReplacements(example), s.checkTargets()); err != nil {
-		return nil, err
+	if err != nil || !t.buildable {
+		t.buildable = false
+		return t, tree.Problems(errs...)
 	}
-	return t, nil
+	structural := append([]error{t.checkBase()}, t.checkComponents()...)
+	structural = slices.Concat(structural, s.checkReplacements(example), s.checkTargets())
+	t.buildable = errors.Join(structural...) == nil
+	return t, tree.Problems(append(errs, structural...)...)
 }
+
+// messagesOf returns the messages of errs, without the file and without the patch at which they begin.
+func messagesOf(errs []error) map[string]bool {
+	messages := map[string]bool{}
+	for _, err := range errs {
+		_, message, _ := strings.Cut(err.Error(), ": ")
+		messages[message] = true
+		_, message, _ = strings.Cut(message, ": ")
+		messages[message] = true
+	}
+	return messages
+}
+
+// CanBuild reports whether the files can be built: the others of their problems are known.
+func (t *Templates) CanBuild() bool { return t.buildable }
 
 func (t *Templates) checkBase() error {
 	if t.kustomizations[baseDir] == nil {
@@ -55,16 +80,16 @@ func (t *Templates) checkBase() error {
 	return fmt.Errorf("%s/%s: builds no object; list the files under resources", baseDir, kustomizationFile)
 }
 
-func (t *Templates) checkComponents() error {
+func (t *Templates) checkComponents() (errs []error) {
 	all := t.Components()
 	active := t.example.Active(all)
 	for _, name := range all {
 		if !slices.Contains(active, name) {
-			return fmt.Errorf("%s/%s: no field enables this component: set spec.%s in %s or %s in %s",
-				componentsDir, name, name, MemcachedFile, name, ValuesFile)
+			errs = append(errs, fmt.Errorf("%s/%s: no field enables this component: set spec.%s in %s or %s in %s",
+				componentsDir, name, name, MemcachedFile, name, ValuesFile))
 		}
 	}
-	return nil
+	return errs
 }
 
 // Components returns the names of all components, sorted, without site.
@@ -104,19 +129,19 @@ func (t *Templates) inactive(components []string) []string {
 // Validate builds the example with components, validates the objects, and makes the parts
 // of the result available to sets that are prebuilt later. It verifies the placeholders
 // only if verify is set: [Templates.Prebuild] does so for every set.
-func (t *Templates) Validate(components []string, verify bool) (*Prebuilt, error) {
+func (t *Templates) Validate(components []string, verify bool) (*Prebuilt, Problems) {
 	example := t.Example(components)
 	p, err := compile(t.source, components, example)
 	if err != nil {
-		return nil, err
+		return nil, t.tree.Problems(err)
 	}
 	if verify {
 		if err := p.verify(example); err != nil {
-			return nil, err
+			return nil, t.tree.Problems(err)
 		}
 	}
-	if err := t.validateObjects(p, example); err != nil {
-		return nil, err
+	if problems := t.tree.Problems(t.validateObjects(p, example)...); len(problems) > 0 {
+		return nil, problems
 	}
 	t.shared.add(p.placeholders)
 	return p, nil

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/applyconfigurations"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/sanitize"
@@ -22,23 +23,23 @@ var reservedMetadata = []string{
 	"creationTimestamp", "deletionTimestamp", "managedFields", "ownerReferences", "finalizers",
 }
 
-func checkMetadata(object *unstructured.Unstructured) error {
+func checkMetadata(object *unstructured.Unstructured) (errs []error) {
 	if object.GroupVersionKind() == (schema.GroupVersionKind{Version: "v1", Kind: "Secret"}) {
-		return errors.New("the operator does not manage Secrets; create it separately and mount it by name")
+		return []error{errors.New("the operator does not manage Secrets; create it separately and mount it by name")}
 	}
 	if object.GroupVersionKind().Group == cachev1alpha1.SchemeGroupVersion.Group {
-		return errors.New("objects of the operator's own API group are not allowed in templates")
+		return []error{errors.New("objects of the operator's own API group are not allowed in templates")}
 	}
 	metadata, _ := object.Object["metadata"].(map[string]any)
 	for _, field := range reservedMetadata {
 		if _, set := metadata[field]; set {
-			return fmt.Errorf("metadata.%s is managed by the operator; remove it from the template", field)
+			errs = append(errs, fmt.Errorf("metadata.%s is managed by the operator; remove it from the template", field))
 		}
 	}
 	if _, set := object.Object["status"]; set {
-		return errors.New("status is managed by the server; remove it from the template")
+		errs = append(errs, errors.New("status is managed by the server; remove it from the template"))
 	}
-	return nil
+	return errs
 }
 
 // Validator validates objects against the schemas of client-go's apply configurations:
@@ -53,12 +54,26 @@ func NewValidator() Validator {
 }
 
 // validateTemplate validates an object of a template file, which must not set what the
-// operator or the server sets.
-func (v Validator) validateTemplate(object *unstructured.Unstructured) error {
-	if err := checkMetadata(object); err != nil {
-		return err
+// operator or the server sets. The errors begin with the kind and the name of object.
+func (v Validator) validateTemplate(object *unstructured.Unstructured) []error {
+	errs := checkMetadata(object)
+	if clientgoscheme.Scheme.Recognizes(object.GroupVersionKind()) {
+		_, err := v.types.ObjectToTyped(object)
+		errs = append(errs, schemaErrors(err)...)
 	}
-	return v.Validate(object)
+	return prefixed(object.GetKind()+" "+object.GetName(), errs...)
+}
+
+// schemaErrors returns the errors in err, one for each field.
+func schemaErrors(err error) (errs []error) {
+	found, ok := errors.AsType[typed.ValidationErrors](err)
+	if !ok {
+		return unjoin(sanitize.Schema(err))
+	}
+	for _, field := range found {
+		errs = append(errs, sanitize.Schema(typed.ValidationErrors{field}))
+	}
+	return errs
 }
 
 // Validate returns an error when object does not match the schema of its kind. Kinds

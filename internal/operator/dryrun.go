@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/dryrun"
+	"github.com/example/memcached-operator/reconcilers/render"
+)
+
+const (
+	// dryRunTimeout bounds the time for which the start waits for the dry-runs of templates.
+	dryRunTimeout = 20 * time.Second
+	// namespaceFile has the namespace of the pod that the operator runs in.
+	namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+)
+
+// checkTemplates sends the objects of the templates to the API server as dry-runs, unless the
+// templates are the embedded ones, which are tested. It returns an error if the API server rejects a
+// field of one. Without an answer, or for reasons that need not hold for every Memcached, it logs
+// that and returns nil: the operator must not be down because of a webhook or a quota.
+func checkTemplates(ctx context.Context, logger logr.Logger, cfg *rest.Config, renderer *render.Renderer, o *options) error {
+	if renderer.IsShipped() {
+		return nil
+	}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cachev1alpha1.AddToScheme(scheme)); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dryRunTimeout)
+	defer cancel()
+	cfg = rest.CopyConfig(cfg)
+	cfg.WarningHandler = rest.NoWarnings{}
+	var result dryrun.Result
+	err := retryStart(ctx, logger, func() error {
+		api, err := client.New(cfg, client.Options{Scheme: scheme})
+		if err != nil {
+			return fmt.Errorf("creating an API client: %w", err)
+		}
+		liveIn := o.watchNamespaces
+		if len(liveIn) == 0 {
+			liveIn = []string{metav1.NamespaceAll}
+		}
+		result, err = dryrun.Check(ctx, api, renderer, dryRunNamespace(o, os.ReadFile), liveIn...)
+		return err
+	})
+	if err != nil {
+		logger.Info("Templates not checked by dry-run", "reason", err.Error())
+		return nil
+	}
+	for _, skipped := range result.Skipped {
+		logger.Info("Object of a template not checked by dry-run", "reason", skipped.Error())
+	}
+	for _, denied := range result.Denied {
+		logger.Info("Dry-run of an object of a template denied", "reason", denied.Error())
+	}
+	if err := result.Invalid.Err(); err != nil {
+		return fmt.Errorf("templates: %w", err)
+	}
+	return nil
+}
+
+// dryRunNamespace returns a namespace for dry-runs: the first one that is watched, that of the
+// operator, or default. readFile reads a file.
+func dryRunNamespace(o *options, readFile func(string) ([]byte, error)) string {
+	if len(o.watchNamespaces) > 0 {
+		return o.watchNamespaces[0]
+	}
+	own, _ := readFile(namespaceFile) // Outside a cluster there is none.
+	return cmp.Or(o.leaderElectionNS, strings.TrimSpace(string(own)), metav1.NamespaceDefault)
+}

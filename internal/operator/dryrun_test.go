@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/client-go/rest"
+
+	"github.com/example/memcached-operator/internal/templates"
+	"github.com/example/memcached-operator/test/testenv"
+)
+
+func TestCheckTemplates_DoesNotSendTheEmbeddedOnes(t *testing.T) {
+	t.Parallel()
+	renderer, err := (&templates.Options{}).Renderer()
+	testenv.NoError(t, err)
+	logger := funcr.New(func(_, args string) { t.Errorf("it logs %s", args) }, funcr.Options{})
+	testenv.NoError(t, checkTemplates(t.Context(), logger, nil, renderer, nil)) // It would panic without a configuration.
+}
+
+func TestCheckTemplates_AcceptsWhatTheServerDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "components", "site", "kustomization.yaml"), "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nconfigMapGenerator: [{name: more, literals: [a=b]}]\n")
+	renderer, err := (&templates.Options{Dir: dir}).Renderer()
+	testenv.NoError(t, err)
+	var logged strings.Builder
+	logger := funcr.New(func(_, args string) { logged.WriteString(args + "\n") }, funcr.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // in place of dryRunTimeout
+	defer cancel()
+	testenv.NoError(t, checkTemplates(ctx, logger, &rest.Config{Host: "https://" + testenv.FreeAddress(t)}, renderer, &options{}))
+	if !strings.Contains(logged.String(), "Templates not checked by dry-run") {
+		t.Errorf("it logs %s", logged.String())
+	}
+}
+
+func TestDryRunNamespace_IsOneThatExists(t *testing.T) {
+	t.Parallel()
+	none := func(string) ([]byte, error) { return nil, os.ErrNotExist }
+	pod := func(string) ([]byte, error) { return []byte("operators\n"), nil }
+	for sentence, test := range map[string]struct {
+		options  options
+		readFile func(string) ([]byte, error)
+		want     string
+	}{
+		"the first that is watched":         {options{watchNamespaces: []string{"a", "b"}, leaderElectionNS: "ops"}, pod, "a"},
+		"that of the lease":                 {options{leaderElectionNS: "ops"}, pod, "ops"},
+		"that of the pod":                   {options{}, pod, "operators"},
+		"the default one outside a cluster": {options{}, none, "default"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			if got := dryRunNamespace(&test.options, test.readFile); got != test.want {
+				t.Errorf("the namespace is %s, want %s", got, test.want)
+			}
+		})
+	}
+}
