@@ -23,7 +23,7 @@ var rejections = map[string]struct {
 	sent   []string
 }{
 	"sets a value that is not allowed": {
-		change: field(int64(-1), "spec", "replicas"),
+		change: setsField(int64(-1), "spec", "replicas"),
 		words:  []string{"creating Deployment cache", "spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
 		sent:   []string{"apply deployments/cache 422"},
 	},
@@ -43,11 +43,11 @@ var rejections = map[string]struct {
 		sent: []string{"apply deployments/cache 422", "get deployments/cache"},
 	},
 	"sets an unknown field": {
-		change: field(int64(1), "spec", "Replicas"),
+		change: setsField(int64(1), "spec", "Replicas"),
 		words:  []string{"Deployment cache", "spec.Replicas: unknown field"},
 	},
 	"sets a value of another type": {
-		change: field("three", "spec", "replicas"),
+		change: setsField("three", "spec", "replicas"),
 		words:  []string{"Deployment cache", "spec.replicas: expected a number"},
 	},
 	"sets an invalid quantity": {
@@ -58,8 +58,8 @@ var rejections = map[string]struct {
 	},
 }
 
-// field sets a field of the rendered object.
-func field(value any, path ...string) change {
+// setsField sets a field of the rendered object.
+func setsField(value any, path ...string) change {
 	return func(w *env, object *unstructured.Unstructured) { set(w.t, object, value, path...) }
 }
 
