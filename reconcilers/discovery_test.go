@@ -11,6 +11,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/render"
@@ -67,10 +68,12 @@ func TestDiscovery_FollowsCRD(t *testing.T) {
 	}
 }
 
-// refreshes records the requests by which an operator looks whether Monitors can be used.
+// refreshes records the requests by which an operator looks whether Monitors can be used, also those
+// of the checks at start, whose client it goes on with.
 func (m monitors) refreshes(options *testenv.ManagerOptions) *testenv.Recorder {
 	recorder := &testenv.Recorder{Skip: func(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/apis/"+m.group+"/v1") }}
-	options.Wrap = recorder.Wrap
+	options.Config = rest.CopyConfig(suite.Operator)
+	options.Config.Wrap(recorder.Wrap)
 	return recorder
 }
 
@@ -156,7 +159,7 @@ func TestDiscovery_KeepsKindWhenObjectIsNotFound(t *testing.T) {
 }
 
 // The kind can be used from the middle of a reconcile on, which did not render its objects.
-func TestDiscovery_DoesNotPruneKindOncePermitted(t *testing.T) {
+func TestDiscovery_DoesNotPruneKindThatBecomesAvailable(t *testing.T) {
 	t.Parallel()
 	m := newMonitors(t)
 	m.installAndWait(t)
@@ -178,6 +181,18 @@ func TestDiscovery_DoesNotPruneKindOncePermitted(t *testing.T) {
 	if now := m.eventuallyApplied(t); now.GetUID() != owned.GetUID() {
 		t.Error("the Monitor was pruned and created again")
 	}
+	eventuallySays(t, mc, "")
+}
+
+func TestDiscovery_UsesKindOncePermitted(t *testing.T) {
+	t.Parallel()
+	m := newMonitors(t)
+	m.installAndWait(t)
+	startWith(t, &suite, m.namespace, m.options())
+	mc := m.newMonitored(t, "sample")
+	eventuallySays(t, mc, notPermitted)
+	m.grant(t)
+	m.eventuallyApplied(t)
 	eventuallySays(t, mc, "")
 }
 

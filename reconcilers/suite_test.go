@@ -45,14 +45,7 @@ func startOperator(t *testing.T, namespace string) *operator {
 func startWith(t *testing.T, e *testenv.Env, namespace string, options testenv.ManagerOptions) *operator {
 	t.Helper()
 	o := &operator{Recorder: testenv.Recorder{Skip: isWatchOrDiscovery}}
-	options.Namespaces = []string{namespace}
-	wrap := options.Wrap
-	options.Wrap = func(next http.RoundTripper) http.RoundTripper {
-		if wrap != nil {
-			next = wrap(next)
-		}
-		return o.Wrap(next)
-	}
+	options.Namespaces, options.Wrap = []string{namespace}, o.Wrap
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	manager, err := e.StartManager(ctx, options)

@@ -194,7 +194,7 @@ func TestApply_PanicsInTheCaller(t *testing.T) {
 		if p := recover(); p != "a bug" {
 			t.Errorf("recovered %v, want the panic of the write", p)
 		}
-		w.requests.mustBe(t, "concurrent writes", "apply poddisruptionbudgets/cache", "apply services/cache")
+		w.requests.mustBe(t, "concurrent writes", "apply deployments/cache", "apply poddisruptionbudgets/cache", "apply services/cache")
 	}()
 	err := w.tryApply(w.rendered()...)
 	t.Errorf("Apply returned %v, want a panic", err)
