@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
@@ -36,15 +35,14 @@ func mapPodToMemcached(_ context.Context, pod client.Object) []reconcile.Request
 
 // mapToAllMemcacheds maps any object to all Memcacheds.
 func (r *Reconciler) mapToAllMemcacheds(ctx context.Context, _ client.Object) []reconcile.Request {
-	list := &cachev1alpha1.MemcachedList{}
-	// The items are only read, so that no copy is needed.
-	if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+	keys, err := r.memcachedKeys(ctx)
+	if err != nil {
 		log.FromContext(ctx).Error(err, "Listing Memcacheds failed")
 		return nil
 	}
 	var requests []reconcile.Request
-	for _, mc := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&mc)})
+	for _, key := range keys {
+		requests = append(requests, reconcile.Request{NamespacedName: key})
 	}
 	return requests
 }

@@ -12,12 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/rollout"
 )
 
 var (
 	objects = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "memcached_operator_objects_total",
-		Help: "Objects by kind and action: unchanged, created, configured, conflict, waiting, failed or pruned.",
+		Help: "Objects by kind and action: unchanged, created, configured, conflict, waiting, failed, deferred or pruned.",
 	}, []string{"kind", "action"})
 
 	renderSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -28,6 +29,10 @@ var (
 
 	memcachedsDesc = prometheus.NewDesc("memcached_operator_memcacheds",
 		"Memcacheds by condition type and status.", []string{"condition", "status"}, nil)
+
+	rolloutDesc = prometheus.NewDesc("memcached_operator_rollout_memcacheds",
+		"Memcacheds of a rollout of changed templates that are not done, by state: waiting, replacing pods, or stalled, which halts the rollout.",
+		[]string{"state"}, nil)
 )
 
 func init() {
@@ -95,5 +100,19 @@ func (m *memcacheds) Collect(out chan<- prometheus.Metric) {
 			continue
 		}
 		out <- prometheus.MustNewConstMetric(memcachedsDesc, prometheus.GaugeValue, float64(count), key.condition, string(key.status))
+	}
+}
+
+// rolloutCollector collects the counts of a Limiter.
+type rolloutCollector struct{ limiter *rollout.Limiter }
+
+// Describe implements prometheus.Collector.
+func (c rolloutCollector) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- rolloutDesc }
+
+// Collect implements prometheus.Collector.
+func (c rolloutCollector) Collect(collected chan<- prometheus.Metric) {
+	counts := c.limiter.Counts()
+	for state, n := range map[string]int{"waiting": counts.Waiting, "replacing": counts.Replacing, "stalled": counts.Stalled} {
+		collected <- prometheus.MustNewConstMetric(rolloutDesc, prometheus.GaugeValue, float64(n), state)
 	}
 }

@@ -10,14 +10,17 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/discovery"
 	"github.com/example/memcached-operator/reconcilers/memory"
 	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/reconcilers/rollout"
 	"github.com/example/memcached-operator/reconcilers/sanitize"
 	"github.com/example/memcached-operator/reconcilers/status"
 	"github.com/example/memcached-operator/reconcilers/transport"
@@ -37,12 +40,15 @@ type Reconciler struct {
 	pendingWrites           *apply.PendingWrites
 	kinds                   []schema.GroupVersionKind
 	optional                *discovery.Watcher
+	rollout                 *rollout.Limiter
 	watches                 *watches
 	recorder                recorder
 	now                     func() time.Time
 	conflictRecheckInterval time.Duration
 	concurrency             int
 	onWarm                  func()
+	// queue is the controller's work queue; nil until the controller starts.
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
 // Reconcile renders and applies the objects of the Memcached in req, prunes stale ones and updates
@@ -66,8 +72,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	observed, err := r.observe(ctx, req)
-	if err != nil || observed == nil {
+	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if observed == nil {
+		r.rollout.Report(ctx, req.NamespacedName, rollout.Outcome{})
+		return ctrl.Result{}, nil
 	}
 	if status.IsPaused(observed.Memcached) {
 		return r.report(ctx, observed)
@@ -78,6 +88,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.report(ctx, observed)
 	}
 	owner := r.applier.Owner(observed.Memcached)
+	owner.MayReplacePods = r.mayReplacePods(ctx, observed)
 	if err := r.apply(ctx, observed, owner, desired); err != nil {
 		return requeueIfStale(ctx, err, deletionPollInterval)
 	}
@@ -119,7 +130,9 @@ func (r *Reconciler) apply(ctx context.Context, observed *observation, owner *ap
 // prune deletes the objects that are no longer rendered, if every rendered one has been applied.
 // The error is a StaleOwnerError; any other goes to the status.
 func (r *Reconciler) prune(ctx context.Context, observed *observation, owner *apply.Owner, desired []*unstructured.Unstructured) error {
-	if slices.ContainsFunc(observed.Results, func(r apply.Result) bool { return r.Err != nil || r.Action == apply.Waiting }) {
+	if slices.ContainsFunc(observed.Results, func(r apply.Result) bool {
+		return r.Err != nil || r.Action == apply.Waiting || r.Action == apply.Deferred
+	}) {
 		return nil
 	}
 	kinds := slices.Clone(r.kinds)
@@ -149,8 +162,12 @@ func (r *Reconciler) report(ctx context.Context, observed *observation) (ctrl.Re
 		return ctrl.Result{}, err
 	}
 	observed.Now = r.now()
+	if isDeferred(observed) {
+		observed.RolloutNote = r.rollout.Progress().String()
+	}
 	next := status.Compute(observed.Observation)
 	r.recorder.record(ctx, observed, next)
+	r.reportToRollout(ctx, observed, next)
 	changedDuringWrite, err := r.writeStatus(ctx, observed.Memcached, next)
 	switch {
 	case err != nil && !changedDuringWrite:

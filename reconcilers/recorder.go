@@ -26,6 +26,7 @@ const (
 	reasonPruned              = "Pruned"
 	reasonModifiedByAdmission = "ModifiedByAdmission"
 	reasonKindUnavailable     = "KindUnavailable"
+	reasonRolloutHalted       = "RolloutHalted"
 )
 
 // maxWarned bounds the number of Memcacheds whose warnings are remembered.

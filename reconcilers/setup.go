@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -26,10 +27,14 @@ import (
 	"github.com/example/memcached-operator/reconcilers/memory"
 	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/reconcilers/rollout"
 )
 
 // reconcileTimeout bounds one reconcile. A slow API server makes it fail, and it is retried.
 const reconcileTimeout = 2 * time.Minute
+
+// DefaultMaxRolling is the default of Options.MaxRolling.
+const DefaultMaxRolling = "10%"
 
 // Options configure a Reconciler.
 type Options struct {
@@ -42,6 +47,9 @@ type Options struct {
 	// ConflictRecheckInterval is the minimum delay before an object that has another owner is
 	// checked again; the maximum is five times as long. The zero value means a minute.
 	ConflictRecheckInterval time.Duration
+	// MaxRolling is how many Memcacheds may replace their pods at the same time after a change of the templates:
+	// a number, or a percentage of all. The zero value means DefaultMaxRolling.
+	MaxRolling intstr.IntOrString
 	// OnWarm, which may be nil, is called once when the caches and the queue are filled. A
 	// replica that became the leader earlier would delay changes.
 	OnWarm func()
@@ -55,7 +63,7 @@ type Options struct {
 func New(mgr ctrl.Manager, options Options) *Reconciler {
 	pendingWrites := apply.NewPendingWrites(mgr.GetScheme())
 	watches := &watches{mgr: mgr, pendingWrites: pendingWrites}
-	return &Reconciler{
+	r := &Reconciler{
 		client:   mgr.GetClient(),
 		renderer: options.Renderer,
 		applier: apply.New(mgr.GetClient(), mgr.GetAPIReader(), options.Preflight.Types, pendingWrites,
@@ -70,6 +78,11 @@ func New(mgr ctrl.Manager, options Options) *Reconciler {
 		concurrency:             options.Concurrency,
 		onWarm:                  options.OnWarm,
 	}
+	if options.MaxRolling == (intstr.IntOrString{}) {
+		options.MaxRolling = intstr.FromString(DefaultMaxRolling)
+	}
+	r.rollout = rollout.New(options.MaxRolling, r.memcachedKeys, r.enqueue)
+	return r
 }
 
 // SetupWithManager adds the controller, its indexes and its watches to mgr.
@@ -119,12 +132,14 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	}
 	// A second manager in one process, as in tests, is not counted.
 	_ = metrics.Registry.Register(counts)
+	_ = metrics.Registry.Register(rolloutCollector{r.rollout})
 	return nil
 }
 
 // newQueue returns the controller's work queue, which is fair between namespaces.
 func (r *Reconciler) newQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	return fairqueue.New(name, limiter, r.concurrency)
+	r.queue = fairqueue.New(name, limiter, r.concurrency)
+	return r.queue
 }
 
 // warmup calls done when the controller has filled its caches and its queue. It runs in every

@@ -84,7 +84,7 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 		return nil, fmt.Errorf("creating the manager: %w", err)
 	}
 	reconciler := reconcilers.New(mgr, reconcilers.Options{
-		Renderer: renderer, Preflight: found, Concurrency: o.concurrency, OnWarm: func() { close(warm) },
+		Renderer: renderer, Preflight: found, Concurrency: o.concurrency, MaxRolling: o.maxRolling, OnWarm: func() { close(warm) },
 	})
 	if err := errors.Join(reconciler.SetupWithManager(ctx, mgr), setupOperatorCondition(mgr)); err != nil {
 		return nil, err

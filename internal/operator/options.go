@@ -16,10 +16,13 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/example/memcached-operator/internal/templates"
+	"github.com/example/memcached-operator/reconcilers"
+	"github.com/example/memcached-operator/reconcilers/rollout"
 )
 
 // options are the operator's flags and environment, validated.
@@ -27,6 +30,7 @@ type options struct {
 	watchNamespaces    []string
 	kubeconfig         string
 	concurrency        int
+	maxRolling         intstr.IntOrString
 	leaderElect        bool
 	leaderElectionNS   string
 	leaderElectionName string
@@ -53,12 +57,15 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 		StacktraceLevel: zapcore.DPanicLevel,
 		ZapOpts:         []zap.Option{zap.WrapCore(newQuietCore)},
 	}}
-	var namespaces string
+	var namespaces, maxRolling string
 	flags := flag.NewFlagSet("memcached-operator", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.Usage = printUsage(flags)
 	flags.StringVar(&namespaces, "watch-namespaces", getenv("WATCH_NAMESPACE"),
 		"Namespaces to watch, separated by commas; empty watches all. Defaults to the environment variable WATCH_NAMESPACE.")
+	flags.StringVar(&maxRolling, "max-rolling", reconcilers.DefaultMaxRolling,
+		"How many Memcacheds replace their pods at the same time after a change of the templates or of the operator: a number, or a "+
+			"percentage of all Memcacheds, rounded down; at least 1.")
 	o.bind(flags)
 	errTemplates := o.templates.Bind(flags, getenv)
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
@@ -84,10 +91,13 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 	}
 	slices.Sort(o.watchNamespaces)
 	o.watchNamespaces = slices.Compact(o.watchNamespaces)
-	var errMemory error
+	var errMemory, errRolling error
+	if o.maxRolling, errRolling = rollout.Parse(maxRolling); errRolling != nil {
+		errRolling = fmt.Errorf("--max-rolling: %w", errRolling)
+	}
 	o.memoryLimit, errMemory = parseMemoryLimit(getenv)
 	inCluster := getenv("KUBERNETES_SERVICE_HOST") != ""
-	return o, cmp.Or(errMemory, o.validate(), o.validateMetrics(), o.validateLeaderElection(inCluster), o.templates.Validate())
+	return o, cmp.Or(errMemory, errRolling, o.validate(), o.validateMetrics(), o.validateLeaderElection(inCluster), o.templates.Validate())
 }
 
 // bind binds the flags whose values need no conversion.

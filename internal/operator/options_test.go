@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/example/memcached-operator/internal/templates"
@@ -42,6 +43,7 @@ func TestParse_Defaults(t *testing.T) {
 		"kubeconfig":        {o.kubeconfig, ""},
 		"manifests dir":     {o.templates.Dir, ""},
 		"concurrency":       {o.concurrency, 8},
+		"rolling":           {o.maxRolling, intstr.FromString("10%")},
 		"leader election":   {o.leaderElect, false},
 		"lease's namespace": {o.leaderElectionNS, ""},
 		"metrics address":   {o.metricsAddress, ":8443"},
@@ -100,7 +102,7 @@ func TestParse_SetsOptions(t *testing.T) {
 		"RELATED_IMAGE_MEMCACHED_EXPORTER": "registry:5000/exporter:1",
 		"RELATED_IMAGE_MEMCACHED_RELOADER": "registry:5000/reloader:1",
 	},
-		"--kubeconfig=admin.conf", "--manifests-dir", dir, "--max-concurrent-reconciles=256", "--leader-elect", "--leader-elect-namespace=ops",
+		"--kubeconfig=admin.conf", "--manifests-dir", dir, "--max-concurrent-reconciles=256", "--max-rolling=3", "--leader-elect", "--leader-elect-namespace=ops",
 		"--metrics-bind-address=0", "--metrics-secure=false", "--enable-http2", "--health-probe-bind-address=127.0.0.1:0",
 		"--allow-privileged-fields", "--operand-images=memcached,registry:5000/cache/*", "--zap-devel", "--version")
 	if !o.zap.Development {
@@ -109,7 +111,7 @@ func TestParse_SetsOptions(t *testing.T) {
 	got := *o
 	got.zap = ctrlzap.Options{} // It holds functions.
 	want := options{
-		kubeconfig: "admin.conf", concurrency: 256, leaderElect: true, leaderElectionNS: "ops",
+		kubeconfig: "admin.conf", concurrency: 256, maxRolling: intstr.FromInt32(3), leaderElect: true, leaderElectionNS: "ops",
 		leaderElectionName: "memcached-operator.cache.example.com",
 		metricsAddress:     "0", metricsCertName: "tls.crt", metricsCertKey: "tls.key", enableHTTP2: true, healthProbeAddress: "127.0.0.1:0",
 		templates: templates.Options{
@@ -181,6 +183,7 @@ var invalidOptions = map[string]struct {
 	"an unknown log level":       {nil, []string{"--zap-log-level=loud"}, []string{"-zap-log-level", `"loud"`}},
 	"no worker":                  {nil, []string{"--max-concurrent-reconciles=0"}, []string{"--max-concurrent-reconciles: 0 is not between 1 and 256"}},
 	"too many workers":           {nil, []string{"--max-concurrent-reconciles=257"}, []string{"--max-concurrent-reconciles: 257 is not between 1 and 256"}},
+	"no roll-out":                {nil, []string{"--max-rolling=0"}, []string{`--max-rolling: "0" is neither a number from 1 nor a percentage from 1% to 100%`}},
 	"a namespace with a capital": {nil, []string{"--watch-namespaces=a,Bad"}, []string{`--watch-namespaces: invalid namespace "Bad"`}},
 	"a namespace with a space":   {nil, []string{"--watch-namespaces=a b"}, []string{`--watch-namespaces: invalid namespace "a b"`}},
 	"a bad namespace from the environment": {
@@ -282,7 +285,7 @@ func TestParse_HelpDescribesEveryFlag(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"allow-privileged-fields", "operand-images", "watch-namespaces", "manifests-dir", "max-concurrent-reconciles", "leader-elect", "leader-elect-namespace",
+		"allow-privileged-fields", "operand-images", "watch-namespaces", "manifests-dir", "max-concurrent-reconciles", "max-rolling", "leader-elect", "leader-elect-namespace",
 		"leader-elect-resource-name", "metrics-client-ca-file",
 		"metrics-bind-address", "metrics-secure", "metrics-cert-path", "metrics-cert-name", "metrics-cert-key",
 		"enable-http2", "health-probe-bind-address", "kubeconfig", "version", "zap-devel", "zap-log-level", "zap-encoder",

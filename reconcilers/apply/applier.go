@@ -39,6 +39,8 @@ const (
 	Waiting Action = "waiting"
 	// Failed means that the write failed with Result.Err.
 	Failed Action = "failed"
+	// Deferred means that the object differs and was not changed, since Owner.MayReplacePods returned false.
+	Deferred Action = "deferred"
 )
 
 // Result is the result of applying one rendered object.
@@ -59,6 +61,8 @@ type Result struct {
 	// ChangedDuringWrite reports that the object changed while it was written, so that it has to be
 	// reconciled again.
 	ChangedDuringWrite bool
+	// replacesPods reports that the write would change the template of running pods.
+	replacesPods bool
 }
 
 // Applier applies objects. It is safe for use by many goroutines.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,16 +27,11 @@ const maxWrites = 8
 //
 // Apply verifies owner and then writes up to maxWrites objects concurrently, until all that differ are
 // written. The returned error is that of owner.Verify, after which nothing is written.
+//
+// If owner.MayReplacePods returns false, Apply only creates the objects that do not exist, which running pods
+// are not affected by and new ones may need. The others that differ are Deferred.
 func (a *Applier) Apply(ctx context.Context, owner *Owner, desired []*unstructured.Unstructured) ([]Result, error) {
-	results := make([]Result, len(desired))
-	var writes []func()
-	for i, rendered := range desired {
-		result, write := a.compare(ctx, owner, rendered)
-		results[i] = result
-		if write != nil {
-			writes = append(writes, func() { results[i] = write() })
-		}
-	}
+	results, writes := a.plan(ctx, owner, desired)
 	for batch := range slices.Chunk(writes, maxWrites) {
 		if err := owner.Verify(ctx); err != nil {
 			return nil, err
@@ -48,6 +44,33 @@ func (a *Applier) Apply(ctx context.Context, owner *Owner, desired []*unstructur
 		}
 	}
 	return results, nil
+}
+
+// plan compares desired with the live objects. It returns the results, and the writes that are needed for those
+// of the results that are still empty, which they set.
+func (a *Applier) plan(ctx context.Context, owner *Owner, desired []*unstructured.Unstructured) (results []Result, writes []func()) {
+	results = make([]Result, len(desired))
+	planned := make([]func() Result, len(desired))
+	replacesPods := false
+	var outdated []byte
+	for i, rendered := range desired {
+		results[i], planned[i] = a.compare(ctx, owner, rendered)
+		replacesPods = replacesPods || results[i].replacesPods
+		if planned[i] != nil && results[i].Live != nil {
+			outdated = append(outdated, appliedTo(results[i].Live)...)
+		}
+	}
+	mayUpdate := !replacesPods || owner.MayReplacePods == nil || owner.MayReplacePods(sum(outdated))
+	for i, write := range planned {
+		switch {
+		case write == nil:
+		case mayUpdate || results[i].Live == nil:
+			writes = append(writes, func() { results[i] = write() })
+		default:
+			results[i].Action = Deferred
+		}
+	}
+	return results, writes
 }
 
 // compare compares rendered with its live object. It returns the result, or the write that is needed to get
@@ -75,10 +98,18 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *unstructu
 		err := &ContentionError{Kind: rendered.GetKind(), Name: rendered.GetName(), Reverts: count, Wait: wait}
 		return Result{Object: rendered, Action: Failed, Err: err, Live: live}, nil
 	}
+	result = Result{Object: rendered, Live: live, replacesPods: compared.replacesPods && hasPods(live)}
 	if !isApplied(live) {
-		return Result{}, func() Result { return a.adopt(ctx, owner, rendered) }
+		return result, func() Result { return a.adopt(ctx, owner, rendered) }
 	}
-	return Result{}, func() Result { return a.update(ctx, owner, rendered, live) }
+	return result, func() Result { return a.update(ctx, owner, rendered, live) }
+}
+
+// hasPods reports whether live is a Deployment with pods. The pods of other kinds are not considered, since the
+// Memcached's condition Ready does not depend on them.
+func hasPods(live client.Object) bool {
+	deployment, ok := live.(*appsv1.Deployment)
+	return ok && deployment.Status.Replicas > 0
 }
 
 // runConcurrently calls functions, at least one, concurrently and waits for them. The first is called in

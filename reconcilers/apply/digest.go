@@ -10,6 +10,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -24,8 +25,15 @@ import (
 )
 
 // digest identifies a set of fields and their values: 128 bits of a SHA-256, as a JSON string. Two
-// objects whose applied fields have the same digest are equal in these fields.
+// objects whose applied fields have the same digest are equal in these fields. The digest of an object with a
+// pod template ends with a period and that of the fields in the pod template.
 type digest string
+
+// podTemplate returns the digest of the fields in the pod template; it is empty when there are none.
+func (d digest) podTemplate() string {
+	_, podTemplate, _ := strings.Cut(string(d), ".")
+	return podTemplate
+}
 
 // newDigest returns the digest of fields and of their values in content. It includes the whole value
 // of an atomic list or map.
@@ -33,8 +41,24 @@ func newDigest(fields *fieldpath.Set, content value.Value) digest {
 	e := encoders.Get().(*encoder)
 	defer encoders.Put(e)
 	e.text = e.text[:0]
+	e.podTemplate = podTemplateIn(fields)
 	e.appendFields(fields, content)
-	return sum(e.text)
+	if e.podTemplate == nil {
+		return digest(`"` + sum(e.text) + `"`)
+	}
+	return digest(`"` + sum(e.text) + "." + sum(e.text[e.start:e.end]) + `"`)
+}
+
+// podTemplateIn returns the fields below spec.template, or nil.
+func podTemplateIn(fields *fieldpath.Set) *fieldpath.Set {
+	for _, name := range []string{"spec", "template"} {
+		below, ok := fields.Children.Get(fieldpath.PathElement{FieldName: &name})
+		if !ok {
+			return nil
+		}
+		fields = below
+	}
+	return fields
 }
 
 // digestOf returns the digest of the content of a rendered object.
@@ -43,17 +67,20 @@ func digestOf(content map[string]any) digest {
 	defer encoders.Put(e)
 	e.text = e.text[:0]
 	e.appendValue(value.NewValueInterface(content))
-	return sum(e.text)
+	return digest(`"` + sum(e.text) + `"`)
 }
 
-func sum(text []byte) digest {
+func sum(text []byte) string {
 	hash := sha256.Sum256(text)
-	return digest(`"` + base64.RawStdEncoding.EncodeToString(hash[:16]) + `"`)
+	return base64.RawStdEncoding.EncodeToString(hash[:16])
 }
 
 // encoder encodes fields and values as a text that is equal for equal ones.
 type encoder struct {
 	text []byte
+	// podTemplate are the fields of the pod template, which text holds from start to end.
+	podTemplate *fieldpath.Set
+	start, end  int
 	// allocator reuses the memory of values.
 	allocator value.Allocator
 }
@@ -79,7 +106,11 @@ func (e *encoder) appendFields(fields *fieldpath.Set, content value.Value) {
 		below, _ := fields.Children.Get(element)
 		e.text = appendElement(e.text, element)
 		v, _ := p.child(element)
+		start := len(e.text)
 		e.appendFields(below, v)
+		if below == e.podTemplate {
+			e.start, e.end = start, len(e.text)
+		}
 	})
 	e.text = append(e.text, '}')
 }

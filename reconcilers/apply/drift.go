@@ -63,6 +63,8 @@ type answer struct {
 type comparison struct {
 	// needsApply reports that an apply would change the live object, as far as is known.
 	needsApply bool
+	// replacesPods reports that the apply would change the pod template.
+	replacesPods bool
 	// desired is the digest of the fields of the rendered object.
 	desired digest
 	// drift names the fields that the API server modifies whenever the object is applied. They are
@@ -80,23 +82,24 @@ func (c *comparer) compare(owner *Owner, rendered *unstructured.Unstructured, li
 	if want == have {
 		return comparison{desired: want}, nil
 	}
+	differs := comparison{needsApply: true, replacesPods: want.podTemplate() != have.podTemplate(), desired: want}
 	if last, ok := c.answers.Get(live.GetUID()); ok {
 		last := last.(answer)
 		if last.desired != want || last.live != have || last.drift != "" && c.now().Sub(last.at) >= c.recheck {
-			return comparison{needsApply: true, desired: want}, nil
+			return differs, nil
 		}
 		return comparison{desired: want, drift: last.drift}, nil
 	}
 	additions := c.defaults.of(templateOf(rendered, owner.GetName()))
 	if len(additions) == 0 || have == "" {
-		return comparison{needsApply: true, desired: want}, nil
+		return differs, nil
 	}
 	d, err := c.desired(rendered)
 	if err != nil {
 		return comparison{}, err
 	}
 	if d.with(additions) != have {
-		return comparison{needsApply: true, desired: want}, nil
+		return differs, nil
 	}
 	c.answers.Add(live.GetUID(), answer{desired: want, live: have})
 	return comparison{desired: want}, nil

@@ -16,7 +16,11 @@ import (
 // date, so the owner is read from the API server before anything is written. Create it with Applier.Owner.
 type Owner struct {
 	client.Object
-	applier *Applier
+	// MayReplacePods, which may be nil, is called at most once in an Apply, before an object is changed whose
+	// running pods would be replaced. outdated identifies the state of the live objects that would be changed; it
+	// changes when another client changes one of them. If MayReplacePods returns false, none is changed now.
+	MayReplacePods func(outdated string) bool
+	applier        *Applier
 }
 
 // StaleOwnerError reports that a reconcile read its owner from a cache that is out of date. The reconcile

@@ -41,6 +41,9 @@ type Observation struct {
 	Deployment *appsv1.Deployment
 	// Pods are the memcached pods, including those that are being deleted.
 	Pods []corev1.Pod
+	// RolloutNote says that the Memcached waits for its turn in a rollout of changed templates; it is empty
+	// when it does not. The message of the Ready condition ends with it.
+	RolloutNote string
 	// Now is the transition time of conditions that change.
 	Now time.Time
 }
@@ -113,7 +116,18 @@ func Compute(o Observation) cachev1alpha1.MemcachedStatus {
 		}
 	}
 	status.Conditions = conditions(o, evaluate(o))
+	if !meta.IsStatusConditionTrue(status.Conditions, cachev1alpha1.ConditionReady) {
+		status.LastReadyGeneration = LastReadyGeneration(mc.Status)
+	}
 	return status
+}
+
+// LastReadyGeneration returns the last generation with which the condition Ready was True; 0 means none.
+func LastReadyGeneration(s cachev1alpha1.MemcachedStatus) int64 {
+	if meta.IsStatusConditionTrue(s.Conditions, cachev1alpha1.ConditionReady) {
+		return s.ObservedGeneration
+	}
+	return s.LastReadyGeneration
 }
 
 // nodes returns the sorted names of the active pods.

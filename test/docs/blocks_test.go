@@ -32,7 +32,7 @@ var blocks = map[string][]string{
 	"docs/user/status.md":            {"TestQuickstart", "TestQuickstart"},
 	"docs/user/templates.md":         slices.Repeat([]string{"TestTemplates"}, 5),
 	"docs/user/tls.md":               {"TestPages_AuthAndTLS", "TestPages_AuthAndTLS"},
-	"docs/user/upgrade.md":           {"TestInstall_OneFile", "TestInstall_OneFile", "TestInstall_OneFile"},
+	"docs/user/upgrade.md":           {"TestInstall_OneFile", "TestInstall_OneFile", "TestInstall_OneFile", "TestRollOut_HaltsWhenOneIsStalled"},
 	"docs/crd-versions.md":           slices.Repeat([]string{"TestVersions_AddStoreMigrateRemove"}, 11),
 	"docs/release.md":                {"builds for four platforms", "is an example", "runs for an hour", "is part of make e2e-olm"},
 	"docs/testing.md":                {".ci/run runs the first one; the others take hours"},

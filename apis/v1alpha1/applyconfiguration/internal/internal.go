@@ -286,6 +286,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: image
       type:
         scalar: string
+    - name: lastReadyGeneration
+      type:
+        scalar: numeric
     - name: nodes
       type:
         list:

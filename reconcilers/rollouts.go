@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcilers
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/rollout"
+	"github.com/example/memcached-operator/reconcilers/status"
+)
+
+// mayReplacePods returns the Owner.MayReplacePods of the observed Memcached. It is nil if the Memcached has not been
+// ready with its present spec: a change of the spec never waits.
+func (r *Reconciler) mayReplacePods(ctx context.Context, observed *observation) func(outdated string) bool {
+	mc := observed.Memcached
+	if mc.Status.ObservedGeneration != mc.Generation || status.LastReadyGeneration(mc.Status) != mc.Generation {
+		return nil
+	}
+	return func(outdated string) bool {
+		return r.rollout.MayReplacePods(ctx, rollout.Candidate{
+			NamespacedName: client.ObjectKeyFromObject(mc),
+			Outdated:       outdated,
+			Ready:          meta.IsStatusConditionTrue(mc.Status.Conditions, cachev1alpha1.ConditionReady),
+			Size:           ptr.Deref(mc.Spec.Size, 1),
+		})
+	}
+}
+
+// isDeferred reports whether a replacement of pods was deferred.
+func isDeferred(observed *observation) bool {
+	return slices.ContainsFunc(observed.Results, func(result apply.Result) bool { return result.Action == apply.Deferred })
+}
+
+// reportToRollout reports the outcome of a reconcile that computed the status next.
+func (r *Reconciler) reportToRollout(ctx context.Context, observed *observation, next cachev1alpha1.MemcachedStatus) {
+	ready := meta.FindStatusCondition(next.Conditions, cachev1alpha1.ConditionReady)
+	halted := r.rollout.Report(ctx, client.ObjectKeyFromObject(observed.Memcached), rollout.Outcome{
+		Deferred:  isDeferred(observed),
+		NotReady:  ready.Status == metav1.ConditionFalse && next.LastReadyGeneration == next.ObservedGeneration,
+		Replacing: status.IsReplacingPods(observed.Deployment),
+		Stalled:   meta.IsStatusConditionTrue(next.Conditions, cachev1alpha1.ConditionStalled),
+	})
+	if halted {
+		log.FromContext(ctx).Info("Rollout of changed templates halted, since this Memcached became stalled", "message", ready.Message)
+		r.recorder.warn(observed.Memcached, reasonRolloutHalted, "RollOut",
+			"no further Memcacheds are changed to the operator's changed templates, since this one became stalled: "+ready.Message)
+	}
+}
+
+// memcachedKeys returns the names of all Memcacheds.
+func (r *Reconciler) memcachedKeys(ctx context.Context) ([]types.NamespacedName, error) {
+	list := &cachev1alpha1.MemcachedList{}
+	// The items are only read, so that no copy is needed.
+	if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	keys := make([]types.NamespacedName, 0, len(list.Items))
+	for i := range list.Items {
+		keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
+	}
+	return keys, nil
+}
+
+// enqueue adds the Memcached of key to the work queue.
+func (r *Reconciler) enqueue(key types.NamespacedName) {
+	if r.queue != nil {
+		r.queue.Add(reconcile.Request{NamespacedName: key})
+	}
+}
