@@ -131,9 +131,7 @@ func withPatches(tb testing.TB, patches []cachev1alpha1.Patch) *cachev1alpha1.Me
 		mc := plain()
 		mc.Spec.Patches = patches[:count]
 		in, err := newInput(mc, Values{})
-		if err != nil {
-			tb.Fatal(err)
-		}
+		noError(tb, err)
 		if checkSpec(in.Memcached["spec"].(map[string]any)) == nil {
 			return mc
 		}
@@ -146,9 +144,7 @@ func withPatches(tb testing.TB, patches []cachev1alpha1.Patch) *cachev1alpha1.Me
 func cpuTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
