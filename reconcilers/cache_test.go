@@ -15,13 +15,14 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // memcachedTransform returns what the cache does to a Memcached before it keeps it.
 func memcachedTransform(t *testing.T) toolscache.TransformFunc {
 	t.Helper()
 	options, err := reconcilers.CacheOptions(nil)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	for object, by := range options.ByObject {
 		if _, ok := object.(*cachev1alpha1.Memcached); ok {
 			return by.Transform
@@ -47,7 +48,7 @@ func TestCache_StripsMemcacheds(t *testing.T) {
 	fat.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 	fat.CreationTimestamp = deleted
 	got, err := memcachedTransform(t)(fat)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the cache keeps\n%+v, want\n%+v", got, want)
 	}
@@ -56,7 +57,7 @@ func TestCache_StripsMemcacheds(t *testing.T) {
 func TestCache_ReducesDeploymentStatus(t *testing.T) {
 	t.Parallel()
 	options, err := reconcilers.CacheOptions(nil)
-	fatal(t, err)
+	testenv.NoError(t, err)
 	condition := func(kind appsv1.DeploymentConditionType, is corev1.ConditionStatus) appsv1.DeploymentCondition {
 		return appsv1.DeploymentCondition{Type: kind, Status: is, Reason: "Reason", Message: "message", LastUpdateTime: metav1.NewTime(time.Unix(1, 0))}
 	}
@@ -86,7 +87,7 @@ func TestCache_ReducesDeploymentStatus(t *testing.T) {
 				UnavailableReplicas: 1, CollisionCount: new(int32(1)), Conditions: test.live,
 			}}
 			got, err := options.DefaultTransform(live)
-			fatal(t, err)
+			testenv.NoError(t, err)
 			want := appsv1.DeploymentStatus{
 				ObservedGeneration: 2, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: test.available, Conditions: test.want,
 			}

@@ -12,18 +12,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 func TestReconcile_CreatesScalesAndDeletes(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
-	startOperator(t, suite.operator, namespace, nil)
+	namespace := suite.NewNamespace(t)
+	startOperator(t, namespace)
 
-	mc := newMemcached(t, namespace, "sample", 3)
-	ready(t, mc)
+	mc := suite.NewMemcached(t, namespace, "sample", 3)
+	suite.EventuallyReady(t, mc)
 	if got := podNames(t, namespace); !slices.Equal(mc.Status.Nodes, got) || len(got) != 3 {
 		t.Errorf("status.nodes are %v, the pods are %v", mc.Status.Nodes, got)
 	}
@@ -34,19 +36,19 @@ func TestReconcile_CreatesScalesAndDeletes(t *testing.T) {
 		t.Errorf("the status is %+v", mc.Status)
 	}
 
-	patch(t, mc, `{"spec":{"size":5}}`)
-	eventually(t, mc, "five pods", func(mc *cachev1alpha1.Memcached) bool { return isReady(mc) && len(mc.Status.Nodes) == 5 })
-	patch(t, mc, `{"spec":{"size":0}}`)
-	eventually(t, mc, "no pods", func(mc *cachev1alpha1.Memcached) bool { return isReady(mc) && len(mc.Status.Nodes) == 0 })
+	suite.Patch(t, mc, `{"spec":{"size":5}}`)
+	eventuallyReadyWith(t, mc, 5)
+	suite.Patch(t, mc, `{"spec":{"size":0}}`)
+	eventuallyReadyWith(t, mc, 0)
 	if got := podNames(t, namespace); len(got) != 0 {
 		t.Errorf("ready at size 0 with pods %v", got)
 	}
 
-	fatal(t, suite.Client.Delete(t.Context(), mc))
-	gone(t, mc)
-	gone(t, deployment(namespace, "sample"))
-	gone(t, service(namespace, "sample"))
-	gone(t, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sample"}})
+	suite.Delete(t, mc)
+	suite.EventuallyGone(t, mc)
+	suite.EventuallyGone(t, deployment(namespace, "sample"))
+	suite.EventuallyGone(t, service(namespace, "sample"))
+	suite.EventuallyGone(t, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sample"}})
 }
 
 func TestReconcile_WritesEachObjectOnce(t *testing.T) {
@@ -57,23 +59,22 @@ func TestReconcile_WritesEachObjectOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			namespace := newNamespace(t)
-			o := startOperator(t, suite.operator, namespace, nil)
-			mc := newMemcached(t, namespace, "counted", size)
-			ready(t, mc)
+			namespace := suite.NewNamespace(t)
+			o := startOperator(t, namespace)
+			suite.EventuallyReady(t, suite.NewMemcached(t, namespace, "counted", size))
 			for _, child := range []string{"/deployments/counted", "/services/counted", "/poddisruptionbudgets/counted"} {
-				if got := o.matching("PATCH", child); len(got) != 1 {
+				if got := o.Matching("PATCH", child); len(got) != 1 {
 					t.Errorf("writes of %s: %v", child, got)
 				}
 			}
-			statuses := o.matching("/memcacheds/counted/status")
+			statuses := o.Matching("/memcacheds/counted/status")
 			// Each pod appears and becomes ready, the Deployment reports replicas, ready
 			// and available ones: no more than that can be observed.
 			if limit := max(1, 4*int(size)); len(statuses) > limit {
 				t.Errorf("%d writes of the status, at most %d changes could be observed", len(statuses), limit)
 			}
 			// Before the children are written the Memcached is verified.
-			if all := o.matching(); len(all) != 1+3+len(statuses) {
+			if all := o.Matching(); len(all) != 1+3+len(statuses) {
 				t.Errorf("requests beside the Memcached's, the children's and the status': %v", all)
 			}
 		})
@@ -82,63 +83,63 @@ func TestReconcile_WritesEachObjectOnce(t *testing.T) {
 
 func TestReconcile_SendsNothingWhenUnchanged(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
-	o := startOperator(t, suite.operator, namespace, nil)
-	mc := newMemcached(t, namespace, "settled", 1)
-	ready(t, mc)
-	before := len(o.matching())
+	namespace := suite.NewNamespace(t)
+	o := startOperator(t, namespace)
+	mc := suite.NewMemcached(t, namespace, "settled", 1)
+	suite.EventuallyReady(t, mc)
+	before := len(o.Matching())
 
 	// Changes that are none of ours each wake the loop. The last one is ours to put
 	// back: once that is seen, the others have been looked at.
 	for i := range 5 {
-		patch(t, service(namespace, "settled"), `{"metadata":{"annotations":{"example.com/n":"`+strings.Repeat("x", i+1)+`"}}}`)
-		patch(t, deployment(namespace, "settled"), `{"metadata":{"labels":{"example.com/n":"`+strings.Repeat("x", i+1)+`"}}}`)
+		x := strings.Repeat("x", i+1)
+		suite.Patch(t, service(namespace, "settled"), `{"metadata":{"annotations":{"example.com/n":"`+x+`"}}}`)
+		suite.Patch(t, deployment(namespace, "settled"), `{"metadata":{"labels":{"example.com/n":"`+x+`"}}}`)
 	}
-	patch(t, deployment(namespace, "settled"), `{"spec":{"replicas":4}}`)
+	suite.Patch(t, deployment(namespace, "settled"), `{"spec":{"replicas":4}}`)
 	eventually(t, mc, "settled again", func(mc *cachev1alpha1.Memcached) bool {
-		return isReady(mc) && len(o.matching("PATCH", "/deployments/settled")) == 2
+		return isReady(mc) && len(o.Matching("PATCH", "/deployments/settled")) == 2
 	})
 	verified := 0
-	for _, request := range o.matching()[before:] {
+	for _, request := range o.Matching()[before:] {
 		switch {
-		case strings.HasSuffix(request, "/memcacheds/settled"):
+		case strings.HasSuffix(request.Path, "/memcacheds/settled"):
 			verified++
-		case !strings.HasSuffix(request, "/deployments/settled") && !strings.HasSuffix(request, "/memcacheds/settled/status"):
+		case !strings.HasSuffix(request.Path, "/deployments/settled") && !strings.HasSuffix(request.Path, "/memcacheds/settled/status"):
 			t.Errorf("a request with nothing to do: %s", request)
 		}
 	}
 	if verified != 1 {
 		t.Errorf("the Memcached was verified %d times for one write of a child", verified)
 	}
-	if got := deploymentNow(t, namespace, "settled").Labels["example.com/n"]; got != "xxxxx" {
+	if got := suite.Deployment(t, namespace, "settled").Labels["example.com/n"]; got != "xxxxx" {
 		t.Errorf("another owner's label is %q", got)
 	}
 }
 
 func TestReconcile_WritesNothingAfterRestart(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
-	first := startOperator(t, suite.operator, namespace, nil)
-	const count = 500
-	for i := range count {
-		newMemcached(t, namespace, fmt.Sprintf("settled-%03d", i), 0)
+	namespace := suite.NewNamespace(t)
+	first := startOperator(t, namespace)
+	for i := range 500 {
+		suite.Create(t, memcached(namespace, fmt.Sprintf("settled-%03d", i)))
 	}
 	list := &cachev1alpha1.MemcachedList{}
-	poll(t, "all should be ready", func(ctx context.Context) (bool, error) {
+	testenv.Eventually(t, "all should be ready", func(ctx context.Context) (bool, error) {
 		err := suite.Client.List(ctx, list, client.InNamespace(namespace))
 		return !slices.ContainsFunc(list.Items, func(mc cachev1alpha1.Memcached) bool { return !isReady(&mc) }), err
 	})
 	first.stop()
 	before := resourceVersions(t, namespace)
 
-	second := startOperator(t, suite.operator, namespace, nil)
+	second := startOperator(t, namespace)
 	// A new Memcached is served after those that were there before; one more settles
 	// what the workers still had in hand.
 	for _, name := range []string{"after", "the-last"} {
-		ready(t, newMemcached(t, namespace, name, 0))
+		suite.EventuallyReady(t, suite.NewMemcached(t, namespace, name, 0))
 	}
-	for _, request := range second.matching() {
-		if !strings.Contains(request, "/after") && !strings.Contains(request, "/the-last") {
+	for _, request := range second.Matching() {
+		if !strings.Contains(request.Path, "/after") && !strings.Contains(request.Path, "/the-last") {
 			t.Errorf("a request after the restart: %s", request)
 		}
 	}
@@ -154,27 +155,21 @@ func TestReconcile_WritesNothingAfterRestart(t *testing.T) {
 func resourceVersions(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	versions := map[string]string{}
-	memcacheds, services := &cachev1alpha1.MemcachedList{}, &corev1.ServiceList{}
-	fatal(t, suite.Client.List(t.Context(), memcacheds, client.InNamespace(namespace)))
-	fatal(t, suite.Client.List(t.Context(), services, client.InNamespace(namespace)))
-	for _, mc := range memcacheds.Items {
-		versions["Memcached "+mc.Name] = mc.ResourceVersion
-	}
-	for _, s := range services.Items {
-		versions["Service "+s.Name] = s.ResourceVersion
+	for _, kind := range []schema.GroupVersionKind{cachev1alpha1.MemcachedKind, corev1.SchemeGroupVersion.WithKind("Service")} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind)
+		testenv.NoError(t, suite.Client.List(t.Context(), list, client.InNamespace(namespace)))
+		for _, object := range list.Items {
+			versions[kind.Kind+" "+object.Name] = object.ResourceVersion
+		}
 	}
 	return versions
-}
-
-func patch(t *testing.T, object client.Object, merge string) {
-	t.Helper()
-	fatal(t, suite.Client.Patch(t.Context(), object, client.RawPatch("application/merge-patch+json", []byte(merge)), client.FieldOwner("somebody")))
 }
 
 func podNames(t *testing.T, namespace string) []string {
 	t.Helper()
 	pods := &corev1.PodList{}
-	fatal(t, suite.Client.List(t.Context(), pods, client.InNamespace(namespace)))
+	testenv.NoError(t, suite.Client.List(t.Context(), pods, client.InNamespace(namespace)))
 	var names []string
 	for _, pod := range pods.Items {
 		if pod.DeletionTimestamp == nil {

@@ -7,121 +7,127 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/render"
-	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const (
-	notServed    = "; skipped Monitor: not served by the API server"
-	notPermitted = "; skipped Monitor: the operator lacks permission"
+	notServed     = "; skipped Monitor: not served by the API server"
+	notPermitted  = "; skipped Monitor: the operator lacks permission"
+	clusterScoped = "; skipped Monitor: cluster-scoped"
 	// often is the discovery interval of the operators in these tests.
 	often = 200 * time.Millisecond
 )
 
 func TestDiscovery_FollowsCRD(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
-	m := newMonitors(namespace)
+	m := newMonitors(t)
 	m.grant(t)
-	o := setUp{edits: m.edits(), discoveryInterval: often}.start(t, suite.operator, namespace)
-	mc, plain := newMonitored(t, namespace, "sample"), newMemcached(t, namespace, "plain", 0)
+	o := startWith(t, &suite, m.namespace, m.options())
+	mc, plain := m.newMonitored(t, "sample"), suite.NewMemcached(t, m.namespace, "plain", 0)
 
-	says(t, mc, notServed)
-	says(t, plain, "")
-	deploymentNow(t, namespace, "sample")
-	fatal(t, suite.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "sample"}, service(namespace, "sample")))
-	skippedEvent(t, namespace, 1)
+	eventuallySays(t, mc, notServed)
+	eventuallySays(t, plain, "")
+	suite.Get(t, deployment(m.namespace, "sample"))
+	suite.Get(t, service(m.namespace, "sample"))
+	eventuallyWarns(t, m.namespace, "KindUnavailable", strings.TrimPrefix(notServed, "; skipped "), 1)
 
-	m.install(t)
-	monitor := m.made(t, namespace, "sample")
-	says(t, mc, "")
+	m.install(t, "Namespaced")
+	monitor := m.eventuallyApplied(t)
+	eventuallySays(t, mc, "")
 	if !metav1.IsControlledBy(monitor, mc) {
 		t.Errorf("the Monitor's owners are %v", monitor.GetOwnerReferences())
 	}
-	patch(t, monitor, `{"spec":{"endpoints":[{"port":"other"}]}}`)
-	m.made(t, namespace, "sample")
+	suite.Patch(t, monitor, `{"spec":{"endpoints":[{"port":"other"}]}}`)
+	m.eventuallyApplied(t)
 
-	patch(t, mc, `{"spec":{"podMetadata":null}}`)
-	gone(t, monitor)
-	says(t, mc, "")
-	patch(t, mc, `{"spec":{"podMetadata":{"labels":{"team":"web"}}}}`)
-	m.made(t, namespace, "sample")
+	suite.Patch(t, mc, `{"spec":{"podMetadata":null}}`)
+	suite.EventuallyGone(t, monitor)
+	eventuallySays(t, mc, "")
+	suite.Patch(t, mc, `{"spec":{"podMetadata":{"labels":{"team":"web"}}}}`)
+	m.eventuallyApplied(t)
 
-	fatal(t, suite.Client.Delete(t.Context(), m.definition(t)))
-	says(t, mc, notServed)
-	patch(t, mc, `{"spec":{"podMetadata":{"labels":{"team":"another"}}}}`)
-	eventually(t, deployment(namespace, "sample"), "a change while the kind is gone", isOfTeam("another"))
-	says(t, mc, notServed)
+	suite.Delete(t, testenv.Parse(t, m.definition("Namespaced")))
+	eventuallySays(t, mc, notServed)
+	suite.Patch(t, mc, `{"spec":{"podMetadata":{"labels":{"team":"another"}}}}`)
+	eventually(t, deployment(m.namespace, "sample"), "a change while the kind is gone", isOfTeam("another"))
+	eventuallySays(t, mc, notServed)
 
-	m.install(t)
-	m.made(t, namespace, "sample")
-	says(t, mc, "")
-	if writes := o.matching("PATCH", "/deployments/plain"); len(writes) != 1 {
+	m.install(t, "Namespaced")
+	m.eventuallyApplied(t)
+	eventuallySays(t, mc, "")
+	if writes := o.Matching("PATCH", "/deployments/plain"); len(writes) != 1 {
 		t.Errorf("the Deployment of the Memcached without optional objects was written: %v", writes)
 	}
 }
 
+// refreshes records the requests by which an operator looks whether Monitors can be used, also those
+// of the checks at start, whose client it goes on with.
+func (m monitors) refreshes(options *testenv.ManagerOptions) *testenv.Recorder {
+	recorder := &testenv.Recorder{Skip: func(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/apis/"+m.group+"/v1") }}
+	options.Config = rest.CopyConfig(suite.Operator)
+	options.Config.Wrap(recorder.Wrap)
+	return recorder
+}
+
+// eventuallyRefreshes waits until count more refreshes have begun; all but the last one have ended then.
+func (m monitors) eventuallyRefreshes(t *testing.T, recorder *testenv.Recorder, count int) {
+	t.Helper()
+	refreshes := func() int {
+		return len(slices.DeleteFunc(recorder.Matching(), func(r testenv.Request) bool { return r.Path != "/apis/"+m.group+"/v1" }))
+	}
+	before := refreshes()
+	testenv.Eventually(t, "the operator should refresh", func() bool { return refreshes() >= before+count })
+}
+
 func TestDiscovery_WritesNothingAfterRestart(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
-	m := newServedMonitors(t, namespace)
-	first := setUp{edits: m.edits(), discoveryInterval: often}.start(t, suite.operator, namespace)
-	mc := newMonitored(t, namespace, "sample")
-	m.made(t, namespace, "sample")
-	says(t, mc, "")
+	m := newMonitors(t)
+	m.grant(t)
+	m.installAndWait(t)
+	options := m.options()
+	first := startWith(t, &suite, m.namespace, options)
+	mc := m.newMonitored(t, "sample")
+	m.eventuallyApplied(t)
+	eventuallySays(t, mc, "")
 	first.stop()
 
-	var refreshes atomic.Int32
-	cfg := rest.CopyConfig(suite.operator)
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(req *http.Request) (*http.Response, error) {
-			if req.URL.Path == "/apis/"+m.group+"/v1" {
-				refreshes.Add(1)
-			}
-			return next.RoundTrip(req)
-		})
-	})
-	second := setUp{edits: m.edits(), discoveryInterval: often}.start(t, cfg, namespace)
-	before := refreshes.Load()
-	poll(t, "the operator should refresh", func(context.Context) (bool, error) { return refreshes.Load() > before+3, nil })
-	if requests := second.matching(); len(requests) > 0 {
+	recorder := m.refreshes(&options)
+	second := startWith(t, &suite, m.namespace, options)
+	m.eventuallyRefreshes(t, recorder, 4)
+	if requests := second.Matching(); len(requests) > 0 {
 		t.Errorf("requests of a restart, or at rest: %v", requests)
 	}
 }
 
 func TestDiscovery_ReportsOwnershipConflict(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
-	m := newMonitors(namespace)
+	m := newMonitors(t)
 	m.grant(t)
-	setUp{edits: m.edits(), discoveryInterval: often}.start(t, suite.operator, namespace)
-	mc := newMonitored(t, namespace, "sample")
-	says(t, mc, notServed)
-	m.install(t)
-	users := m.monitor(namespace, "other")
-	poll(t, "the user should make a Monitor", func(ctx context.Context) (bool, error) {
+	startWith(t, &suite, m.namespace, m.options())
+	mc := m.newMonitored(t, "sample")
+	eventuallySays(t, mc, notServed)
+	m.install(t, "Namespaced")
+	users := m.monitor("other")
+	testenv.Eventually(t, "the user should create a Monitor", func(ctx context.Context) (bool, error) {
 		users.SetResourceVersion("")
 		return suite.Client.Create(ctx, users) == nil, nil
 	})
-	m.made(t, namespace, "sample")
+	m.eventuallyApplied(t)
 
-	other := newMonitored(t, namespace, "other")
-	eventually(t, other, "stalled by the user's object", func(mc *cachev1alpha1.Memcached) bool {
-		return is(mc, cachev1alpha1.ConditionStalled, metav1.ConditionTrue, cachev1alpha1.ReasonOwnershipConflict)
-	})
-	patch(t, other, `{"spec":{"podMetadata":null}}`)
-	ready(t, other)
-	now := m.monitor(namespace, "other")
-	fatal(t, suite.Client.Get(t.Context(), client.ObjectKeyFromObject(now), now))
+	other := m.newMonitored(t, "other")
+	eventuallyIs(t, other, cachev1alpha1.ConditionStalled, cachev1alpha1.ReasonOwnershipConflict)
+	suite.Patch(t, other, `{"spec":{"podMetadata":null}}`)
+	suite.EventuallyReady(t, other)
+	now := m.monitor("other")
+	suite.Get(t, now)
 	if now.GetUID() != users.GetUID() || now.GetResourceVersion() != users.GetResourceVersion() {
 		t.Errorf("the user's Monitor was changed:\n%v", now.Object)
 	}
@@ -131,20 +137,22 @@ func TestDiscovery_ReportsOwnershipConflict(t *testing.T) {
 // the kind, which every Memcached shares.
 func TestDiscovery_KeepsKindWhenObjectIsNotFound(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
-	m := newServedMonitors(t, namespace)
-	// No refresh happens during the test.
-	o := setUp{edits: m.edits(), discoveryInterval: 24 * time.Hour}.start(t, suite.operator, namespace)
-	users := m.monitor(namespace, "sample")
-	fatal(t, suite.Client.Create(t.Context(), users))
+	m := newMonitors(t)
+	m.grant(t)
+	m.installAndWait(t)
+	options := m.options()
+	options.DiscoveryInterval = 24 * time.Hour // no refresh happens during the test
+	o := startWith(t, &suite, m.namespace, options)
+	users := m.monitor("sample")
+	suite.Create(t, users)
 	o.onFirst(http.MethodGet, "/monitors/sample", func(context.Context) {
 		if err := suite.Client.Delete(t.Context(), users); err != nil {
 			t.Error(err)
 		}
 	})
-	mc := newMonitored(t, namespace, "sample")
-	m.made(t, namespace, "sample")
-	says(t, mc, "")
+	mc := m.newMonitored(t, "sample")
+	m.eventuallyApplied(t)
+	eventuallySays(t, mc, "")
 	if statuses := o.statuses("/monitors/sample"); !slices.Contains(statuses, http.StatusNotFound) {
 		t.Errorf("the requests for the Monitor were answered with %v, want a 404 among them", statuses)
 	}
@@ -153,100 +161,78 @@ func TestDiscovery_KeepsKindWhenObjectIsNotFound(t *testing.T) {
 // The kind can be used from the middle of a reconcile on, which did not render its objects.
 func TestDiscovery_DoesNotPruneKindThatBecomesAvailable(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
-	m := newMonitors(namespace)
-	m.install(t)
-	m.served(t, namespace)
-	var refreshes, watches atomic.Int32
-	cfg := rest.CopyConfig(suite.operator)
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(req *http.Request) (*http.Response, error) {
-			switch {
-			case req.URL.Path == "/apis/"+m.group+"/v1":
-				refreshes.Add(1)
-			case strings.HasSuffix(req.URL.Path, "/monitors"):
-				watches.Add(1)
-			}
-			return next.RoundTrip(req)
-		})
-	})
-	o := setUp{edits: m.edits(), discoveryInterval: often}.start(t, cfg, namespace)
-	mc := newMonitored(t, namespace, "sample")
-	says(t, mc, notPermitted)
-	owned := m.monitor(namespace, "sample")
+	m := newMonitors(t)
+	m.installAndWait(t)
+	options := m.options()
+	recorder := m.refreshes(&options)
+	o := startWith(t, &suite, m.namespace, options)
+	mc := m.newMonitored(t, "sample")
+	eventuallySays(t, mc, notPermitted)
+	owned := m.monitor("sample")
 	owned.SetLabels(map[string]string{render.ManagedByLabel: render.ManagedBy})
-	owned.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(mc, cachev1alpha1.SchemeGroupVersion.WithKind("Memcached"))})
-	fatal(t, suite.Client.Create(t.Context(), owned))
+	owned.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(mc, cachev1alpha1.MemcachedKind)})
+	suite.Create(t, owned)
 	o.onFirst(http.MethodPatch, "/deployments/sample", func(context.Context) {
 		m.grant(t)
-		poll(t, "the operator should watch Monitors", func(context.Context) (bool, error) { return watches.Load() > 0, nil })
-		// A refresh ends before the next one begins.
-		before := refreshes.Load()
-		poll(t, "the operator should use Monitors", func(context.Context) (bool, error) { return refreshes.Load() > before+1, nil })
+		testenv.Eventually(t, "the operator should watch Monitors", func() bool { return len(recorder.Matching("/monitors")) > 0 })
+		m.eventuallyRefreshes(t, recorder, 2)
 	})
-	patch(t, mc, `{"spec":{"minReadySeconds":7}}`)
-	if now := m.made(t, namespace, "sample"); now.GetUID() != owned.GetUID() {
-		t.Error("the Monitor was pruned and made again")
+	suite.Patch(t, mc, `{"spec":{"minReadySeconds":7}}`)
+	if now := m.eventuallyApplied(t); now.GetUID() != owned.GetUID() {
+		t.Error("the Monitor was pruned and created again")
 	}
+	eventuallySays(t, mc, "")
 }
 
 func TestDiscovery_UsesKindOncePermitted(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
-	m := newMonitors(namespace)
-	m.install(t)
-	m.served(t, namespace)
-	setUp{edits: m.edits(), discoveryInterval: often}.start(t, suite.operator, namespace)
-	mc := newMonitored(t, namespace, "sample")
-	says(t, mc, notPermitted)
+	m := newMonitors(t)
+	m.installAndWait(t)
+	startWith(t, &suite, m.namespace, m.options())
+	mc := m.newMonitored(t, "sample")
+	eventuallySays(t, mc, notPermitted)
 	m.grant(t)
-	m.made(t, namespace, "sample")
-	says(t, mc, "")
+	m.eventuallyApplied(t)
+	eventuallySays(t, mc, "")
 }
 
 func TestDiscovery_SkipsClusterScopedKind(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
-	m := newMonitors(namespace)
+	m := newMonitors(t)
 	m.grant(t)
-	setUp{edits: m.edits(), discoveryInterval: often}.start(t, suite.operator, namespace)
-	mc := newMonitored(t, namespace, "sample")
-	says(t, mc, notServed)
-	fatal(t, suite.Apply(t.Context(), definition(t, m.group, "monitors", "Monitor", "Cluster")))
-	says(t, mc, "; skipped Monitor: cluster-scoped")
+	startWith(t, &suite, m.namespace, m.options())
+	mc := m.newMonitored(t, "sample")
+	eventuallySays(t, mc, notServed)
+	m.install(t, "Cluster")
+	eventuallySays(t, mc, clusterScoped)
 }
 
 // The control plane is this test's own: what makes it OpenShift would change the pods
 // of the other tests.
 func TestDiscovery_DetectsOpenShiftLater(t *testing.T) {
 	t.Parallel()
-	plane, err := controlplane.Start("--without-controllers")
-	fatal(t, err)
-	t.Cleanup(func() { fatal(t, plane.Stop()) })
-	namespace := "default"
-	o := setUp{discoveryInterval: often}.start(t, plane.Config, namespace)
-	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sample"}}
-	fatal(t, plane.Client.Create(t.Context(), mc))
-	d := deployment(namespace, "sample")
-	user := func() *int64 {
-		fatal(t, client.IgnoreNotFound(plane.Client.Get(t.Context(), client.ObjectKeyFromObject(d), d)))
-		if d.UID == "" || d.Spec.Template.Spec.SecurityContext == nil {
-			return new(int64(-1))
-		}
-		return d.Spec.Template.Spec.SecurityContext.RunAsUser
+	e := testenv.New(t, testenv.Setup{Arguments: []string{testenv.WithoutControllers}})
+	options := testenv.ManagerOptions{Config: e.Config, DiscoveryInterval: often}
+	o := startWith(t, e, "default", options)
+	mc := e.NewMemcached(t, "default", "sample", 1)
+	eventuallyRuns := func(want string, isSo func(user *int64, replicas int32) bool) {
+		t.Helper()
+		testenv.Eventually(t, want, func() bool {
+			d := e.Deployment(t, "default", "sample")
+			return d != nil && d.Spec.Template.Spec.SecurityContext != nil && isSo(d.Spec.Template.Spec.SecurityContext.RunAsUser, *d.Spec.Replicas)
+		})
 	}
-	poll(t, "the user is the image's", func(context.Context) (bool, error) { u := user(); return u != nil && *u == 11211, nil })
-	fatal(t, plane.Apply(t.Context(), definition(t, "security.openshift.io", "securitycontextconstraints", "SecurityContextConstraints", "Cluster")))
-	poll(t, "the user is OpenShift's to assign", func(context.Context) (bool, error) { return user() == nil, nil })
+	eventuallyRuns("the user is the image's", func(user *int64, _ int32) bool { return user != nil && *user == 11211 })
+	testenv.NoError(t, e.ApplyYAML(t.Context(),
+		testenv.CustomResource("security.openshift.io", "SecurityContextConstraints", "Cluster", "{type: object}")))
+	eventuallyRuns("the user is OpenShift's to assign", func(user *int64, _ int32) bool { return user == nil })
 	o.stop()
 
 	// An operator that starts on OpenShift knows it before it writes.
-	again := setUp{discoveryInterval: often}.start(t, plane.Config, namespace)
-	fatal(t, plane.Client.Patch(t.Context(), mc, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"size":0}}`))))
-	poll(t, "the change is made", func(ctx context.Context) (bool, error) {
-		return user() == nil && *d.Spec.Replicas == 0, nil
-	})
-	if writes := again.matching("PATCH", "/deployments/sample"); len(writes) != 1 {
+	again := startWith(t, e, "default", options)
+	e.Patch(t, mc, `{"spec":{"size":0}}`)
+	eventuallyRuns("the change is applied", func(user *int64, replicas int32) bool { return user == nil && replicas == 0 })
+	if writes := again.Matching("PATCH", "/deployments/sample"); len(writes) != 1 {
 		t.Errorf("one change is written by %v", writes)
 	}
 }

@@ -88,54 +88,57 @@ func TestRecorder_EmitsAnEventForEachAction(t *testing.T) {
 	}
 }
 
+type statuses = []cachev1alpha1.MemcachedStatus
+
+var (
+	isReady       = statusOf("", "", "")
+	isRollingOut  = statusOf("Reconciling", "RollingOut", "why")
+	isFailing     = statusOf("Reconciling", "ApplyFailed", "why")
+	isUnscheduled = statusOf("Reconciling", "Unschedulable", "why")
+	isPulling     = statusOf("Reconciling", "ErrImagePull", "why")
+	isBackingOff  = statusOf("Reconciling", "ImagePullBackOff", "why")
+)
+
+// warningTests are the statuses that a Memcached has one after another, and the events of them.
+var warningTests = map[string]struct {
+	statuses statuses
+	want     []string
+}{
+	"emits nothing during a rollout": {
+		statuses{isRollingOut, statusOf("Reconciling", "WaitingForDeletion", "why"), isReady}, nil,
+	},
+	"warns of a failed write once": {
+		statuses{isReady, isFailing, isFailing, isFailing}, []string{"Warning ApplyFailed/Reconcile: why"},
+	},
+	"warns of each new reason": {
+		statuses{isFailing, isUnscheduled}, []string{"Warning ApplyFailed/Reconcile: why", "Warning Unschedulable/Reconcile: why"},
+	},
+	"does not repeat alternating reasons": {
+		statuses{isPulling, isBackingOff, isRollingOut, isPulling, isBackingOff},
+		[]string{"Warning ErrImagePull/Reconcile: why", "Warning ImagePullBackOff/Reconcile: why"},
+	},
+	"warns again after the Memcached was ready": {
+		statuses{isUnscheduled, isReady, isUnscheduled}, []string{"Warning Unschedulable/Reconcile: why", "Warning Unschedulable/Reconcile: why"},
+	},
+	"warns of each message of a stalled Memcached": {
+		statuses{statusOf("Stalled", "InvalidObject", "a"), statusOf("Stalled", "InvalidObject", "a"), statusOf("Stalled", "InvalidObject", "b")},
+		[]string{"Warning InvalidObject/Reconcile: a", "Warning InvalidObject/Reconcile: b"},
+	},
+	"warns when a failing rollout stalls": {
+		statuses{isBackingOff, statusOf("Stalled", "ImagePullBackOff", "why")},
+		[]string{"Warning ImagePullBackOff/Reconcile: why", "Warning ImagePullBackOff/Reconcile: why"},
+	},
+}
+
 func TestRecorder_WarnsOncePerReason(t *testing.T) {
 	t.Parallel()
-	reconciling := func(reason string) cachev1alpha1.MemcachedStatus { return statusOf("Reconciling", reason, "why") }
-	stalled := func(message string) cachev1alpha1.MemcachedStatus {
-		return statusOf("Stalled", "InvalidObject", message)
-	}
-	ready, warn := statusOf("", "", ""), func(reason string) string { return "Warning " + reason + "/Reconcile: why" }
-	for name, test := range map[string]struct {
-		statuses []cachev1alpha1.MemcachedStatus
-		want     []string
-	}{
-		"emits nothing during a rollout": {
-			statuses: []cachev1alpha1.MemcachedStatus{reconciling("RollingOut"), reconciling("WaitingForDeletion"), ready},
-		},
-		"warns of a failed write once": {
-			statuses: []cachev1alpha1.MemcachedStatus{ready, reconciling("ApplyFailed"), reconciling("ApplyFailed"), reconciling("ApplyFailed")},
-			want:     []string{warn("ApplyFailed")},
-		},
-		"warns of each new reason": {
-			statuses: []cachev1alpha1.MemcachedStatus{reconciling("FailedCreate"), reconciling("Unschedulable")},
-			want:     []string{warn("FailedCreate"), warn("Unschedulable")},
-		},
-		"does not repeat alternating reasons": {
-			statuses: []cachev1alpha1.MemcachedStatus{
-				reconciling("ErrImagePull"), reconciling("ImagePullBackOff"), reconciling("RollingOut"), reconciling("ErrImagePull"), reconciling("ImagePullBackOff"),
-			},
-			want: []string{warn("ErrImagePull"), warn("ImagePullBackOff")},
-		},
-		"warns again after the Memcached was ready": {
-			statuses: []cachev1alpha1.MemcachedStatus{reconciling("Unschedulable"), ready, reconciling("Unschedulable")},
-			want:     []string{warn("Unschedulable"), warn("Unschedulable")},
-		},
-		"warns of each message of a stalled Memcached": {
-			statuses: []cachev1alpha1.MemcachedStatus{stalled("a"), stalled("a"), stalled("b")},
-			want:     []string{"Warning InvalidObject/Reconcile: a", "Warning InvalidObject/Reconcile: b"},
-		},
-		"warns when a failing rollout stalls": {
-			statuses: []cachev1alpha1.MemcachedStatus{reconciling("ImagePullBackOff"), statusOf("Stalled", "ImagePullBackOff", "why")},
-			want:     []string{warn("ImagePullBackOff"), warn("ImagePullBackOff")},
-		},
-	} {
+	for name, test := range warningTests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			events := &recordedEvents{}
 			r, last := newRecorder(events), cachev1alpha1.MemcachedStatus{}
 			for _, next := range test.statuses {
-				mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Status: last}
-				r.record(t.Context(), &observation{Observation: status.Observation{Memcached: mc}}, next)
+				r.record(t.Context(), observationOf(last), next)
 				last = next
 			}
 			if !slices.Equal(*events, test.want) {
@@ -145,12 +148,16 @@ func TestRecorder_WarnsOncePerReason(t *testing.T) {
 	}
 }
 
+// observationOf returns an observation of a Memcached with status.
+func observationOf(last cachev1alpha1.MemcachedStatus) *observation {
+	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Status: last}
+	return &observation{Observation: status.Observation{Memcached: mc}}
+}
+
 func TestRecorder_DoesNotRepeatWarningAfterRestart(t *testing.T) {
 	t.Parallel()
 	events := &recordedEvents{}
-	failing := statusOf("Reconciling", "Unschedulable", "why")
-	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Status: failing}
-	newRecorder(events).record(t.Context(), &observation{Observation: status.Observation{Memcached: mc}}, failing)
+	newRecorder(events).record(t.Context(), observationOf(isUnscheduled), isUnscheduled)
 	if len(*events) > 0 {
 		t.Errorf("the events are %q", *events)
 	}

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	eventsv1 "k8s.io/api/events/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 func TestReconcile_LogsNoErrorWhenTheOperatorStops(t *testing.T) {
@@ -22,30 +21,24 @@ func TestReconcile_LogsNoErrorWhenTheOperatorStops(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			namespace, logged := newNamespace(t), &lines{}
-			o := setUp{logger: logged.logger()}.start(t, suite.operator, namespace)
+			namespace, log := suite.NewNamespace(t), &testenv.Log{}
+			o := startWith(t, &suite, namespace, testenv.ManagerOptions{Logger: log.Logger()})
 			reached := make(chan struct{})
 			o.onFirst(request.method, request.path, func(ctx context.Context) {
 				close(reached)
 				<-ctx.Done()
 			})
-			newMemcached(t, namespace, "cache", 0)
+			suite.NewMemcached(t, namespace, "cache", 0)
 			<-reached
 			o.stop()
-			logged.mu.Lock()
-			defer logged.mu.Unlock()
-			for _, line := range logged.all {
+			for line := range strings.Lines(log.String()) {
 				// The log of the program leaves out what client-go says of events.
 				if strings.Contains(line, `"error"=`) && !strings.Contains(line, "Unable to write event") {
 					t.Errorf("it logs %s", line)
 				}
 			}
-			events := &eventsv1.EventList{}
-			fatal(t, suite.Client.List(t.Context(), events, client.InNamespace(namespace)))
-			for _, event := range events.Items {
-				if event.Type == "Warning" {
-					t.Errorf("it emits %s: %s", event.Reason, event.Note)
-				}
+			for _, event := range warnings(t, namespace, "") {
+				t.Errorf("it emits %s: %s", event.Reason, event.Note)
 			}
 		})
 	}

@@ -8,21 +8,20 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 func TestStatusWriter_RevertsEditsOfOthers(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
-	startOperator(t, suite.operator, namespace, nil)
-	mc := newMemcached(t, namespace, "edited", 1)
-	ready(t, mc)
+	namespace := suite.NewNamespace(t)
+	startOperator(t, namespace)
+	mc := suite.NewMemcached(t, namespace, "edited", 1)
+	suite.EventuallyReady(t, mc)
 	want := mc.Status.DeepCopy()
 	for name, edit := range map[string]func(*cachev1alpha1.MemcachedStatus){
 		"wiped":              func(s *cachev1alpha1.MemcachedStatus) { *s = cachev1alpha1.MemcachedStatus{} },
@@ -31,11 +30,11 @@ func TestStatusWriter_RevertsEditsOfOthers(t *testing.T) {
 		"the nodes":          func(s *cachev1alpha1.MemcachedStatus) { s.Nodes = append(s.Nodes, "another") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			fatal(t, suite.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc))
+			suite.Get(t, mc)
 			edit(&mc.Status)
-			fatal(t, suite.Client.Status().Update(t.Context(), mc, client.FieldOwner("somebody")))
+			testenv.NoError(t, suite.Client.Status().Update(t.Context(), mc, client.FieldOwner("somebody")))
 			eventually(t, mc, "the status that it had", func(mc *cachev1alpha1.Memcached) bool {
-				return isReady(mc) && is(mc, cachev1alpha1.ConditionAvailable, metav1.ConditionTrue, "") && len(mc.Status.Nodes) == 1 && mc.Status.Endpoint == want.Endpoint && mc.Status.ObservedGeneration == want.ObservedGeneration
+				return isReady(mc) && testenv.HasCondition(mc, cachev1alpha1.ConditionAvailable, metav1.ConditionTrue, "") && len(mc.Status.Nodes) == 1 && mc.Status.Endpoint == want.Endpoint && mc.Status.ObservedGeneration == want.ObservedGeneration
 			})
 		})
 	}
@@ -43,24 +42,24 @@ func TestStatusWriter_RevertsEditsOfOthers(t *testing.T) {
 
 func TestStatusWriter_IgnoresConditionsOfOthers(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
-	o := startOperator(t, suite.operator, namespace, nil)
-	mc := newMemcached(t, namespace, "shared", 0)
-	ready(t, mc)
+	namespace := suite.NewNamespace(t)
+	o := startOperator(t, namespace)
+	mc := suite.NewMemcached(t, namespace, "shared", 0)
+	suite.EventuallyReady(t, mc)
 	foreign := metav1.Condition{Type: "BackedUp", Status: metav1.ConditionTrue, Reason: "Done", LastTransitionTime: metav1.Now()}
 	meta.SetStatusCondition(&mc.Status.Conditions, foreign)
-	before := len(o.matching("/memcacheds/shared/status"))
-	fatal(t, suite.Client.Status().Update(t.Context(), mc, client.FieldOwner("backup")))
+	before := len(o.Matching("/memcacheds/shared/status"))
+	testenv.NoError(t, suite.Client.Status().Update(t.Context(), mc, client.FieldOwner("backup")))
 	// Reverting the Service changes nothing in the status. When it was reverted the second time,
 	// the reconcile that did it the first time has ended.
 	for range 2 {
-		patch(t, service(namespace, "shared"), `{"spec":{"publishNotReadyAddresses":false}}`)
+		suite.Patch(t, service(namespace, "shared"), `{"spec":{"publishNotReadyAddresses":false}}`)
 		eventually(t, service(namespace, "shared"), "the Service is reverted", func(s *corev1.Service) bool { return s.Spec.PublishNotReadyAddresses })
 	}
-	if writes := o.matching("/memcacheds/shared/status")[before:]; len(writes) > 0 {
+	if writes := o.Matching("/memcacheds/shared/status")[before:]; len(writes) > 0 {
 		t.Errorf("writes of the status: %v", writes)
 	}
-	fatal(t, suite.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc))
+	suite.Get(t, mc)
 	if meta.FindStatusCondition(mc.Status.Conditions, foreign.Type) == nil {
 		t.Errorf("the condition of others is gone: %+v", mc.Status.Conditions)
 	}
@@ -72,24 +71,22 @@ func TestStatusWriter_RejectsStaleVersion(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, mc *cachev1alpha1.Memcached){
 		"edited": func(t *testing.T, mc *cachev1alpha1.Memcached) {
 			t.Helper()
-			patch(t, mc, `{"spec":{"minReadySeconds":7}}`)
+			suite.Patch(t, mc, `{"spec":{"minReadySeconds":7}}`)
 		},
 		"replaced": func(t *testing.T, mc *cachev1alpha1.Memcached) {
 			t.Helper()
-			fatal(t, suite.Client.Delete(t.Context(), mc))
-			gone(t, mc)
-			newMemcached(t, mc.Namespace, mc.Name, 0)
+			suite.Delete(t, mc)
+			suite.EventuallyGone(t, mc)
+			suite.NewMemcached(t, mc.Namespace, mc.Name, 0)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			namespace := newNamespace(t)
-			o := startOperator(t, suite.operator, namespace, nil)
-			mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "changing"}}
-			changing := mc.DeepCopy()
-			o.onFirst("PATCH", "/memcacheds/changing/status", func(context.Context) { change(t, changing) })
-			newMemcached(t, namespace, mc.Name, 0)
-			ready(t, mc)
+			namespace := suite.NewNamespace(t)
+			o := startOperator(t, namespace)
+			o.onFirst("PATCH", "/memcacheds/changing/status", func(context.Context) { change(t, memcached(namespace, "changing")) })
+			suite.Create(t, memcached(namespace, "changing"))
+			suite.EventuallyReady(t, memcached(namespace, "changing"))
 			if got := o.statuses("/memcacheds/changing/status"); got[0] != http.StatusConflict {
 				t.Errorf("the status of the version before was answered by %d, want 409: %v", got[0], got)
 			}
@@ -100,56 +97,11 @@ func TestStatusWriter_RejectsStaleVersion(t *testing.T) {
 // A policy that denies answers 422, as if the object itself were invalid.
 func TestReconcile_RetriesRejectedObject(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t, "example.com/denied", "true")
-	denyingPolicy(t, namespace, "example.com/denied")
-	startOperator(t, suite.operator, namespace, nil)
-	mc := newMemcached(t, namespace, "denied", 0)
-	eventually(t, mc, "stalled", func(mc *cachev1alpha1.Memcached) bool {
-		return is(mc, cachev1alpha1.ConditionStalled, metav1.ConditionTrue, cachev1alpha1.ReasonInvalidObject)
-	})
-	patch(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, `{"metadata":{"labels":{"example.com/denied":null}}}`)
-	ready(t, mc)
-}
-
-// denyingPolicy makes the server reject Deployments in namespaces with label, and waits until
-// it does.
-func denyingPolicy(t *testing.T, namespace, label string) {
-	t.Helper()
-	for kind, spec := range map[string]map[string]any{
-		"ValidatingAdmissionPolicy": {
-			"matchConstraints": map[string]any{
-				"namespaceSelector": map[string]any{"matchLabels": map[string]any{label: "true"}},
-				"resourceRules": []any{map[string]any{
-					"apiGroups": []any{"apps"}, "apiVersions": []any{"v1"}, "resources": []any{"deployments"}, "operations": []any{"CREATE", "UPDATE"},
-				}},
-			},
-			"validations": []any{map[string]any{"expression": "false", "message": "not on Sundays"}},
-		},
-		"ValidatingAdmissionPolicyBinding": {"policyName": namespace, "validationActions": []any{"Deny"}},
-	} {
-		object := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": map[string]any{"name": namespace}, "spec": spec,
-		}}
-		fatal(t, suite.Apply(t.Context(), object))
-		t.Cleanup(func() {
-			if err := suite.Client.Delete(context.WithoutCancel(t.Context()), object); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	probe := deployment(namespace, "probe")
-	probe.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "probe"}}
-	probe.Spec.Template.Labels = probe.Spec.Selector.MatchLabels
-	probe.Spec.Template.Spec.Containers = []corev1.Container{{Name: "probe", Image: "example.com/probe"}}
-	poll(t, "the policy should be at work", func(ctx context.Context) (bool, error) {
-		err := suite.Client.Create(ctx, probe.DeepCopy(), client.DryRunAll)
-		return apierrors.IsInvalid(err), client.IgnoreAlreadyExists(ignoreInvalid(err))
-	})
-}
-
-func ignoreInvalid(err error) error {
-	if apierrors.IsInvalid(err) {
-		return nil
-	}
-	return err
+	namespace := suite.NewNamespace(t)
+	removePolicy := suite.DenyDeployments(t, probe(t, namespace))
+	startOperator(t, namespace)
+	mc := suite.NewMemcached(t, namespace, "denied", 0)
+	eventuallyIs(t, mc, cachev1alpha1.ConditionStalled, cachev1alpha1.ReasonInvalidObject)
+	removePolicy()
+	suite.EventuallyReady(t, mc)
 }

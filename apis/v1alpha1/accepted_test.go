@@ -3,6 +3,7 @@
 package v1alpha1_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // accepted is a Memcached that the API server accepts, and the spec that it stores, as
@@ -29,26 +31,23 @@ type accepted struct {
 
 func testAccepted(t *testing.T, table map[string]accepted) {
 	t.Parallel()
-	namespace := newNamespace(t)
+	namespace := suite.NewNamespace(t)
 	for sentence, test := range table {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			if test.name == "" {
-				test.name = "a"
-			}
-			object := memcached(t, namespace, test.name, test.body)
-			fatal(t, plane.Client.Create(t.Context(), object, client.DryRunAll, client.FieldValidation("Strict")))
+			object := memcached(t, namespace, cmp.Or(test.name, "a"), test.body)
+			testenv.NoError(t, suite.Client.Create(t.Context(), object, client.DryRunAll, client.FieldValidation("Strict")))
 			mustDecode(t, object)
 			if test.want == "" {
 				return
 			}
 			var want any
-			fatal(t, yaml.Unmarshal([]byte(test.want), &want))
+			testenv.NoError(t, yaml.Unmarshal([]byte(test.want), &want))
 			// Both as JSON has them: 3 is a float in one and an int in the other.
 			got, err := yaml.Marshal(object.Object["spec"])
-			fatal(t, err)
+			testenv.NoError(t, err)
 			var spec any
-			fatal(t, yaml.Unmarshal(got, &spec))
+			testenv.NoError(t, yaml.Unmarshal(got, &spec))
 			if !equality.Semantic.DeepEqual(spec, want) {
 				t.Errorf("the stored spec is\n%s, want %s", got, test.want)
 			}
@@ -61,57 +60,26 @@ func testAccepted(t *testing.T, table map[string]accepted) {
 func mustDecode(t *testing.T, object *unstructured.Unstructured) {
 	t.Helper()
 	stored, err := object.MarshalJSON()
-	fatal(t, err)
+	testenv.NoError(t, err)
 	if err := json.Unmarshal(stored, &cachev1alpha1.Memcached{}); err != nil {
 		t.Errorf("the object is accepted, but cannot be decoded: %v", err)
 	}
 }
 
 func TestSpec_SetsDefaults(t *testing.T) {
+	labels := "podMetadata: {labels: {team: web, example.com/tier: '', v1.2_x: a.b_c-d}, annotations: {example.com/owner: 'Web Team <web@example.com>', empty: ''}}"
 	testAccepted(t, map[string]accepted{
-		"an empty spec": {
-			body: "spec: {}",
-			want: "{size: 1, containerPort: 11211}",
-		},
-		"the tutorial's spec": {
-			body: "spec: {size: 3}",
-			want: "{size: 3, containerPort: 11211}",
-		},
-		"the newer tutorial's spec": {
-			body: "spec: {size: 2, containerPort: 11222}",
-			want: "{size: 2, containerPort: 11222}",
-		},
-		"size 0": {
-			body: "spec: {size: 0}",
-			want: "{size: 0, containerPort: 11211}",
-		},
-		"a size that is null is one that is left out": {
-			body: "spec: {size: null}",
-			want: "{size: 1, containerPort: 11211}",
-		},
-		"the lowest port": {
-			body: "spec: {containerPort: 1024}",
-			want: "{size: 1, containerPort: 1024}",
-		},
-		"the highest port": {
-			body: "spec: {containerPort: 65535}",
-			want: "{size: 1, containerPort: 65535}",
-		},
-		"labels and annotations": {
-			body: "spec: {podMetadata: {labels: {team: web, example.com/tier: '', v1.2_x: a.b_c-d}, annotations: {example.com/owner: 'Web Team <web@example.com>', empty: ''}}}",
-			want: "{size: 1, containerPort: 11211, podMetadata: {labels: {team: web, example.com/tier: '', v1.2_x: a.b_c-d}, annotations: {example.com/owner: 'Web Team <web@example.com>', empty: ''}}}",
-		},
-		"a label key with a prefix of 253 characters": {
-			body: "spec: {podMetadata: {labels: {" + strings.Repeat("a", 253) + "/b: x, a--b.c/d..e: x}}}",
-		},
-		"labels that only resemble the reserved ones": {
-			body: "spec: {podMetadata: {labels: {application: x, apps: x, my.app.kubernetes.io/name: x}}}",
-			want: "{size: 1, containerPort: 11211, podMetadata: {labels: {application: x, apps: x, my.app.kubernetes.io/name: x}}}",
-		},
-		"empty maps": {
-			body: "spec: {podMetadata: {labels: {}, annotations: {}}}",
-			want: "{size: 1, containerPort: 11211, podMetadata: {labels: {}, annotations: {}}}",
-		},
+		"an empty spec":                               {body: "spec: {}", want: "{size: 1, containerPort: 11211}"},
+		"the tutorial's spec":                         {body: "spec: {size: 3}", want: "{size: 3, containerPort: 11211}"},
+		"the newer tutorial's spec":                   {body: "spec: {size: 2, containerPort: 11222}", want: "{size: 2, containerPort: 11222}"},
+		"size 0":                                      {body: "spec: {size: 0}", want: "{size: 0, containerPort: 11211}"},
+		"a size that is null is left out":             {body: "spec: {size: null}", want: "{size: 1, containerPort: 11211}"},
+		"the lowest port":                             {body: "spec: {containerPort: 1024}", want: "{size: 1, containerPort: 1024}"},
+		"the highest port":                            {body: "spec: {containerPort: 65535}", want: "{size: 1, containerPort: 65535}"},
+		"labels and annotations":                      taken(labels),
+		"labels that resemble reserved ones":          taken("podMetadata: {labels: {application: x, apps: x, my.app.kubernetes.io/name: x}}"),
+		"empty maps":                                  taken("podMetadata: {labels: {}, annotations: {}}"),
+		"a label key with a prefix of 253 characters": {body: "spec: {podMetadata: {labels: {" + strings.Repeat("a", 253) + "/b: x, a--b.c/d..e: x}}}"},
 	})
 }
 
@@ -140,29 +108,25 @@ func TestSpec_AcceptsImages(t *testing.T) {
 		"memcached@sha512:" + strings.Repeat("0a", 64),
 		"registry.example.com/" + strings.Repeat("a", 491),
 	} {
-		table[image] = accepted{
-			body: fmt.Sprintf("spec: {image: %q}", image),
-			want: fmt.Sprintf("{size: 1, containerPort: 11211, image: %q}", image),
-		}
+		table[image] = taken(fmt.Sprintf("image: %q", image))
 	}
 	testAccepted(t, table)
 }
 
 func TestSpec_AcceptsTheSamples(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
+	namespace := suite.NewNamespace(t)
 	files, err := filepath.Glob(filepath.Join(controlplane.Root(), "config", "samples", "cache_v1alpha1_*.yaml"))
-	fatal(t, err)
+	testenv.NoError(t, err)
 	if len(files) == 0 {
 		t.Fatal("there is no sample")
 	}
 	for _, file := range files {
 		content, err := os.ReadFile(file)
-		fatal(t, err)
-		object := &unstructured.Unstructured{}
-		fatal(t, yaml.Unmarshal(content, &object.Object))
+		testenv.NoError(t, err)
+		object := testenv.Parse(t, string(content))
 		object.SetNamespace(namespace)
-		if err := plane.Client.Create(t.Context(), object, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
+		if err := suite.Client.Create(t.Context(), object, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
 			t.Errorf("%s: %v", filepath.Base(file), err)
 		}
 	}

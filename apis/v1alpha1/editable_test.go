@@ -6,78 +6,68 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
-)
 
-// crd is the CustomResourceDefinition as it is shipped.
-func crd(t *testing.T) *unstructured.Unstructured {
-	t.Helper()
-	object := &unstructured.Unstructured{}
-	fatal(t, yaml.Unmarshal(crdFile(t), &object.Object))
-	return object
-}
+	"github.com/example/memcached-operator/test/testenv"
+)
 
 // earlierGroup is a group in which Memcacheds are first served without any rule, as
 // the Operator SDK's tutorial does, and then as we ship them.
 const earlierGroup = "earlier.example.com"
 
+// olderObjects are Memcacheds that broke a rule before there was one, each with an edit of something else.
+var olderObjects = map[string]struct{ name, body, edit string }{
+	"a name that begins with a digit": {"1st", "spec: {size: 1}", `{"spec":{"size":2}}`},
+	"a name with a dot":               {"my.cache", "spec: {size: 1}", `{"spec":{"size":2}}`},
+	"a name of 60 characters":         {strings.Repeat("a", 60), "spec: {size: 1}", `{"spec":{"size":2}}`},
+	"an image with a space":           {"image", "spec: {image: my image}", `{"spec":{"size":2}}`},
+	"a privileged port":               {"port", "spec: {containerPort: 80}", `{"spec":{"size":2}}`},
+	"a reserved label":                {"label", "spec: {podMetadata: {labels: {app: x}}}", `{"spec":{"size":2}}`},
+	"too many pods":                   {"pods", "spec: {size: 5000}", `{"spec":{"paused":true}}`},
+	"too many tolerations":            {"tolerations", "spec: {tolerations: [" + strings.Repeat("{}, ", 40) + "]}", `{"spec":{"size":2}}`},
+	"too many node labels":            {"nodes", "spec: {nodeSelector: {" + strings.Repeat("a", 1000) + ": b c}}", `{"spec":{"size":2}}`},
+	"too large an affinity":           {"affinity", "spec: {" + within("topologyKey: a, labelSelector: {matchLabels: {a: "+strings.Repeat("b", 1000)+"}}") + "}", `{"spec":{"size":2}}`},
+	"too long a patch":                {"patch", "spec: {patches: [{target: {kind: A}, patch: " + strings.Repeat("a", 9000) + "}]}", `{"spec":{"size":2}}`},
+	"a label to get":                  {"metadata", "spec: {containerPort: 80}", `{"metadata":{"labels":{"a":"b"}}}`},
+}
+
 func TestUpdate_AcceptsObjectsOlderThanTheRules(t *testing.T) {
-	plane.SkipBefore(t, 33, "it validates the spec, although it has not changed, when the status is written")
+	suite.SkipBefore(t, 33, "it validates the spec, although it has not changed, when the status is written")
 	t.Parallel()
-	shipped := crd(t)
+	shipped := testenv.Parse(t, string(crdFile(t)))
 	shipped.SetName("memcacheds." + earlierGroup)
-	fatal(t, unstructured.SetNestedField(shipped.Object, earlierGroup, "spec", "group"))
+	testenv.NoError(t, unstructured.SetNestedField(shipped.Object, earlierGroup, "spec", "group"))
 	// Two CustomResourceDefinitions cannot share these.
 	unstructured.RemoveNestedField(shipped.Object, "spec", "names", "shortNames")
 	unstructured.RemoveNestedField(shipped.Object, "spec", "names", "categories")
 	loose := shipped.DeepCopy()
 	dropRules(loose.Object["spec"])
-	fatal(t, plane.Apply(t.Context(), loose))
+	testenv.NoError(t, suite.Apply(t.Context(), loose))
 
-	namespace := newNamespace(t)
-	edits := map[string]struct {
-		name string
-		body string
-		edit string
-	}{
-		"a name that begins with a digit": {name: "1st", body: "spec: {size: 1}", edit: `{"spec":{"size":2}}`},
-		"a name with a dot":               {name: "my.cache", body: "spec: {size: 1}", edit: `{"spec":{"size":2}}`},
-		"a name of 60 characters":         {name: strings.Repeat("a", 60), body: "spec: {size: 1}", edit: `{"spec":{"size":2}}`},
-		"an image with a space":           {name: "image", body: "spec: {image: my image}", edit: `{"spec":{"size":2}}`},
-		"a privileged port":               {name: "port", body: "spec: {containerPort: 80}", edit: `{"spec":{"size":2}}`},
-		"a reserved label":                {name: "label", body: "spec: {podMetadata: {labels: {app: x}}}", edit: `{"spec":{"size":2}}`},
-		"too many pods":                   {name: "pods", body: "spec: {size: 5000}", edit: `{"spec":{"paused":true}}`},
-		"too many tolerations":            {name: "tolerations", body: "spec: {tolerations: [" + strings.Repeat("{}, ", 40) + "]}", edit: `{"spec":{"size":2}}`},
-		"too many node labels":            {name: "nodes", body: "spec: {nodeSelector: {" + strings.Repeat("a", 1000) + ": b c}}", edit: `{"spec":{"size":2}}`},
-		"too large an affinity":           {name: "affinity", body: "spec: {" + within("topologyKey: a, labelSelector: {matchLabels: {a: "+strings.Repeat("b", 1000)+"}}") + "}", edit: `{"spec":{"size":2}}`},
-		"too long a patch":                {name: "patch", body: "spec: {patches: [{target: {kind: A}, patch: " + strings.Repeat("a", 9000) + "}]}", edit: `{"spec":{"size":2}}`},
-		"a label to get":                  {name: "metadata", body: "spec: {containerPort: 80}", edit: `{"metadata":{"labels":{"a":"b"}}}`},
-	}
-	for sentence, edit := range edits {
+	namespace := suite.NewNamespace(t)
+	for sentence, edit := range olderObjects {
 		create(t, earlier(t, namespace, edit.name, edit.body), sentence)
 	}
-	fatal(t, plane.Apply(t.Context(), shipped))
+	testenv.NoError(t, suite.Apply(t.Context(), shipped))
 	refuses(t, earlier(t, namespace, "new.cache", "spec: {}"))
 
-	for sentence, edit := range edits {
+	for sentence, edit := range olderObjects {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			object := earlier(t, namespace, edit.name, "spec: {}")
-			if err := plane.Client.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(edit.edit))); err != nil {
+			if err := suite.Client.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(edit.edit))); err != nil {
 				t.Errorf("the edit is refused: %v", err)
 			}
 			report := client.RawPatch(types.MergePatchType, []byte(`{"status":{"replicas":1}}`))
-			if err := plane.Client.Status().Patch(t.Context(), object, report); err != nil {
+			if err := suite.Client.Status().Patch(t.Context(), object, report); err != nil {
 				t.Errorf("the status is refused: %v", err)
 			}
-			fatal(t, plane.Client.Delete(t.Context(), object))
+			suite.Delete(t, object)
 		})
 	}
 }
@@ -109,34 +99,20 @@ func dropRules(value any) {
 // create makes object once its kind is served.
 func create(t *testing.T, object *unstructured.Unstructured, what string) {
 	t.Helper()
-	eventually(t, func(ctx context.Context) (bool, error) {
-		err := plane.Client.Create(ctx, object)
+	testenv.Eventually(t, what, func(ctx context.Context) (bool, error) {
+		err := suite.Client.Create(ctx, object)
 		// When the test runs again, the rules of the last time are in force for a moment.
-		if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || strings.Contains(errorText(err), "no matches for kind") {
+		if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || meta.IsNoMatchError(err) {
 			return false, nil
 		}
 		return err == nil, err
-	}, what)
+	})
 }
 
 // refuses waits until the API server refuses object, by the rules that it just got.
 func refuses(t *testing.T, object *unstructured.Unstructured) {
 	t.Helper()
-	eventually(t, func(ctx context.Context) (bool, error) {
-		return apierrors.IsInvalid(plane.Client.Create(ctx, object.DeepCopy(), client.DryRunAll)), nil
-	}, "the rules should be in force")
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
-
-func eventually(t *testing.T, condition wait.ConditionWithContextFunc, what string) {
-	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, condition); err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
+	testenv.Eventually(t, "the rules should be in force", func(ctx context.Context) (bool, error) {
+		return apierrors.IsInvalid(suite.Client.Create(ctx, object.DeepCopy(), client.DryRunAll)), nil
+	})
 }

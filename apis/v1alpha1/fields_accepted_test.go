@@ -115,29 +115,18 @@ func TestSpec_AcceptsServicesBudgetsAndPolicies(t *testing.T) {
 func TestSpec_SetsDefaultsOfFeatures(t *testing.T) {
 	image := "registry.example.com/exporter@sha256:" + strings.Repeat("0a", 32)
 	testAccepted(t, map[string]accepted{
-		"TLS by its Secret alone": stored(
-			"tls: {secretName: a}",
-			"tls: {secretName: a, clientAuth: None}"),
-		"TLS with all": taken("tls: {secretName: a.b, clientAuth: Require, plaintextPort: 11212}"),
-		"TLS that asks for certificates, and the lowest port": taken("tls: {secretName: a, clientAuth: Request, plaintextPort: 1024}"),
-		"TLS, metrics and three ports":                        taken("tls: {secretName: a, clientAuth: None, plaintextPort: 65535}, metrics: {port: 65534}"),
-		"TLS whose plaintext port is where the metrics would be": stored(
-			"tls: {secretName: a, plaintextPort: 9150}",
-			"tls: {secretName: a, clientAuth: None, plaintextPort: 9150}"),
-		"auth by its Secret alone": stored(
-			"auth: {secretName: a}",
-			"auth: {secretName: a, key: auth}"),
-		"auth with a key":    taken("auth: {secretName: a, key: Users_1.txt}"),
-		"auth beside TLS":    taken("auth: {secretName: a, key: auth}, tls: {secretName: a, clientAuth: None}"),
-		"metrics by default": stored("metrics: {}", "metrics: {port: 9150}"),
-		"metrics with all":   taken("metrics: {port: 1024, image: '" + image + "', resources: {limits: {memory: 64Mi}}}"),
-		"metrics that are null are left out": {
-			body: "spec: {metrics: null}",
-			want: "{size: 1, containerPort: 11211}",
-		},
-		"a ServiceMonitor and rules by default": stored(
-			"metrics: {serviceMonitor: {}, rules: {}}",
-			"metrics: {port: 9150, serviceMonitor: {intervalSeconds: 30}, rules: {memoryPercent: 90, connectionsPercent: 80}}"),
+		"TLS by its Secret alone": stored("tls: {secretName: a}", "tls: {secretName: a, clientAuth: None}"),
+		"TLS with all":            taken("tls: {secretName: a.b, clientAuth: Require, plaintextPort: 11212}"),
+		"TLS that asks for certificates, and the lowest port":    taken("tls: {secretName: a, clientAuth: Request, plaintextPort: 1024}"),
+		"TLS, metrics and three ports":                           taken("tls: {secretName: a, clientAuth: None, plaintextPort: 65535}, metrics: {port: 65534}"),
+		"TLS whose plaintext port is where the metrics would be": stored("tls: {secretName: a, plaintextPort: 9150}", "tls: {secretName: a, clientAuth: None, plaintextPort: 9150}"),
+		"auth by its Secret alone":                               stored("auth: {secretName: a}", "auth: {secretName: a, key: auth}"),
+		"auth with a key":                                        taken("auth: {secretName: a, key: Users_1.txt}"),
+		"auth beside TLS":                                        taken("auth: {secretName: a, key: auth}, tls: {secretName: a, clientAuth: None}"),
+		"metrics by default":                                     stored("metrics: {}", "metrics: {port: 9150}"),
+		"metrics with all":                                       taken("metrics: {port: 1024, image: '" + image + "', resources: {limits: {memory: 64Mi}}}"),
+		"metrics that are null are left out":                     {body: "spec: {metrics: null}", want: "{size: 1, containerPort: 11211}"},
+		"a ServiceMonitor and rules by default":                  stored("metrics: {serviceMonitor: {}, rules: {}}", "metrics: {port: 9150, serviceMonitor: {intervalSeconds: 30}, rules: {memoryPercent: 90, connectionsPercent: 80}}"),
 		"a ServiceMonitor and rules with all": taken(
 			"metrics: {port: 9150, serviceMonitor: {intervalSeconds: 90, labels: {release: prometheus}}, rules: {memoryPercent: 1, connectionsPercent: 100, labels: {a: b}}}"),
 		"patches of both forms": taken(

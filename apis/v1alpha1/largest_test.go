@@ -12,6 +12,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/largest"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // maxSpec is how many bytes of JSON a spec can have, in ASCII, with patches and without.
@@ -23,7 +24,7 @@ const (
 // The API server evaluates every rule on the largest spec, within its budgets of cost.
 func TestSpec_AcceptsTheLargest(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
+	namespace := suite.NewNamespace(t)
 	for name, test := range map[string]struct {
 		patches []cachev1alpha1.Patch
 		bytes   int
@@ -36,9 +37,9 @@ func TestSpec_AcceptsTheLargest(t *testing.T) {
 			mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "largest"}, Spec: largest.Spec()}
 			mc.Spec.Patches = test.patches
 			content, err := json.Marshal(mc.Spec)
-			fatal(t, err)
+			testenv.NoError(t, err)
 			start := time.Now()
-			fatal(t, plane.Client.Create(t.Context(), mc, client.DryRunAll, client.FieldValidation("Strict")))
+			testenv.NoError(t, suite.Client.Create(t.Context(), mc, client.DryRunAll, client.FieldValidation("Strict")))
 			t.Logf("%d bytes, created in %v", len(content), time.Since(start))
 			if len(content) > test.bytes {
 				t.Errorf("the spec has %d bytes, more than %d", len(content), test.bytes)

@@ -3,6 +3,7 @@
 package v1alpha1_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -28,14 +29,12 @@ type refused struct {
 
 func testRefused(t *testing.T, table map[string]refused) {
 	t.Parallel()
-	namespace := newNamespace(t)
+	namespace := suite.NewNamespace(t)
 	for sentence, test := range table {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			if test.name == "" {
-				test.name = "a"
-			}
-			err := plane.Client.Create(t.Context(), memcached(t, namespace, test.name, test.body), client.DryRunAll, client.FieldValidation("Strict"))
+			object := memcached(t, namespace, cmp.Or(test.name, "a"), test.body)
+			err := suite.Client.Create(t.Context(), object, client.DryRunAll, client.FieldValidation("Strict"))
 			if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
 				t.Fatalf("it is not refused as invalid: %v", err)
 			}
@@ -50,72 +49,35 @@ func testRefused(t *testing.T, table map[string]refused) {
 
 func TestSpec_RejectsWrongTypes(t *testing.T) {
 	testRefused(t, map[string]refused{
-		"no spec": {
-			want: []string{"spec: Required value"},
-		},
-		"a spec that is null": {
-			body: "spec:",
-			want: []string{"spec: Required value"},
-		},
-		"a spec that is a list": {
-			body: "spec: []",
-			want: []string{"spec", "must be of type object"},
-		},
-		"a negative size": {
-			body: "spec: {size: -1}",
-			want: []string{"spec.size: Invalid value: -1", "greater than or equal to 0"},
-		},
-		"a size in words": {
-			body: "spec: {size: three}",
-			want: []string{"spec.size", "must be of type integer"},
-		},
-		"a size in quotes": {
-			body: `spec: {size: "3"}`,
-			want: []string{"spec.size", "must be of type integer"},
-		},
-		"a size that is not whole": {
-			body: "spec: {size: 1.5}",
-			want: []string{"spec.size", "must be of type int"},
-		},
-		"a privileged port": {
-			body: "spec: {containerPort: 80}",
-			want: []string{"spec.containerPort: Invalid value: 80", "greater than or equal to 1024"},
-		},
-		"a misspelt field": {
-			body: "spec: {sizes: 3}",
-			want: []string{`unknown field "spec.sizes"`},
-		},
-		"a field in the wrong case": {
-			body: "spec: {containerport: 11211}",
-			want: []string{`unknown field "spec.containerport"`},
-		},
-		"an unknown field further down": {
-			body: "spec: {podMetadata: {label: {a: b}}}",
-			want: []string{`unknown field "spec.podMetadata.label"`},
-		},
+		"no spec":                       {want: []string{"spec: Required value"}},
+		"a spec that is null":           {body: "spec:", want: []string{"spec: Required value"}},
+		"a spec that is a list":         {body: "spec: []", want: []string{"spec", "must be of type object"}},
+		"a negative size":               refusal("size: -1", "spec.size: Invalid value: -1", "greater than or equal to 0"),
+		"a size in words":               refusal("size: three", "spec.size", "must be of type integer"),
+		"a size in quotes":              refusal(`size: "3"`, "spec.size", "must be of type integer"),
+		"a size that is not whole":      refusal("size: 1.5", "spec.size", "must be of type int"),
+		"a privileged port":             refusal("containerPort: 80", "spec.containerPort: Invalid value: 80", "greater than or equal to 1024"),
+		"a misspelt field":              refusal("sizes: 3", `unknown field "spec.sizes"`),
+		"a field in the wrong case":     refusal("containerport: 11211", `unknown field "spec.containerport"`),
+		"an unknown field further down": refusal("podMetadata: {label: {a: b}}", `unknown field "spec.podMetadata.label"`),
 	})
 }
 
 func TestSpec_RejectsNames(t *testing.T) {
+	name := func(name, want string) refused { return refused{name: name, body: "spec: {}", want: []string{want}} }
 	testRefused(t, map[string]refused{
-		"53 characters": {
-			name: strings.Repeat("a", 53),
-			body: "spec: {}",
-			want: []string{"metadata.name must have at most 52 characters: the names of the pods are made from it"},
-		},
-		"a dot":                {name: "a.b", body: "spec: {}", want: []string{nameForm}},
-		"a digit first":        {name: "1a", body: "spec: {}", want: []string{nameForm}},
-		"a hyphen last":        {name: "a-", body: "spec: {}", want: []string{nameForm}},
-		"a hyphen first":       {name: "-a", body: "spec: {}", want: []string{nameForm}},
-		"an upper-case letter": {name: "myCache", body: "spec: {}", want: []string{nameForm}},
-		"an underscore":        {name: "my_cache", body: "spec: {}", want: []string{nameForm}},
+		"53 characters":        name(strings.Repeat("a", 53), "metadata.name must have at most 52 characters: the names of the pods are made from it"),
+		"a dot":                name("a.b", nameForm),
+		"a digit first":        name("1a", nameForm),
+		"a hyphen last":        name("a-", nameForm),
+		"a hyphen first":       name("-a", nameForm),
+		"an upper-case letter": name("myCache", nameForm),
+		"an underscore":        name("my_cache", nameForm),
 	})
 }
 
 func TestSpec_RejectsImages(t *testing.T) {
-	image := func(image string) refused {
-		return refused{body: fmt.Sprintf("spec: {image: %q}", image), want: []string{"spec.image", imageForm}}
-	}
+	image := func(image string) refused { return refusal(fmt.Sprintf("image: %q", image), "spec.image", imageForm) }
 	testRefused(t, map[string]refused{
 		"a space":                          image("memcached 1.6"),
 		"a space at the end":               image("memcached:1.6 "),
@@ -130,21 +92,17 @@ func TestSpec_RejectsImages(t *testing.T) {
 		"a digest without its sum":         image("memcached@sha256"),
 		"a digest that is too short":       image("memcached@sha256:0123456789abcdef"),
 		"a digest that is not hexadecimal": image("memcached@sha256:" + strings.Repeat("xy", 32)),
-		"a number": {
-			body: "spec: {image: 1.6}",
-			want: []string{"spec.image", "must be of type string"},
-		},
+		"a number":                         refusal("image: 1.6", "spec.image", "must be of type string"),
 	})
 }
 
 func TestSpec_RejectsPodMetadata(t *testing.T) {
 	label := func(entry, want string) refused {
-		return refused{body: "spec: {podMetadata: {labels: {" + entry + "}}}", want: []string{"spec.podMetadata.labels", want}}
+		return refusal("podMetadata: {labels: {"+entry+"}}", "spec.podMetadata.labels", want)
 	}
 	annotation := func(entry, want string) refused {
-		return refused{body: "spec: {podMetadata: {annotations: {" + entry + "}}}", want: []string{"spec.podMetadata.annotations", want}}
+		return refusal("podMetadata: {annotations: {"+entry+"}}", "spec.podMetadata.annotations", want)
 	}
-	const annotationKey = "each annotation key must be a qualified name, such as example.com/owner"
 	testRefused(t, map[string]refused{
 		"the label app":                            label("app: x", reserved),
 		"the label memcached_cr":                   label("memcached_cr: x", reserved),

@@ -11,9 +11,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const (
@@ -29,48 +31,31 @@ const (
 // and of quantities, which descriptions need not repeat.
 var standardLengths = []int64{253, 317, 63, 43, 24}
 
-// property is the part of an OpenAPI schema that the tests need.
-type property struct {
-	Type                 string              `json:"type"`
-	Description          string              `json:"description"`
-	Default              any                 `json:"default"`
-	Minimum              *int64              `json:"minimum"`
-	Maximum              *int64              `json:"maximum"`
-	MaxLength            *int64              `json:"maxLength"`
-	MaxItems             *int64              `json:"maxItems"`
-	MaxProperties        *int64              `json:"maxProperties"`
-	Enum                 []any               `json:"enum"`
-	Pattern              string              `json:"pattern"`
-	Properties           map[string]property `json:"properties"`
-	AdditionalProperties *property           `json:"additionalProperties"`
-	Items                *property           `json:"items"`
-	IntOrString          bool                `json:"x-kubernetes-int-or-string"`
-	PreserveUnknown      bool                `json:"x-kubernetes-preserve-unknown-fields"`
-	Rules                []map[string]any    `json:"x-kubernetes-validations"`
-}
+// property is a field of the CustomResourceDefinition.
+type property = apiextensionsv1.JSONSchemaProps
 
 // walk visits p and everything below it.
-func (p property) walk(path string, visit func(path string, p property)) {
+func walk(path string, p property, visit func(path string, p property)) {
 	visit(path, p)
 	for name, below := range p.Properties {
-		below.walk(path+"."+name, visit)
+		walk(path+"."+name, below, visit)
 	}
-	if p.AdditionalProperties != nil {
-		p.AdditionalProperties.walk(path+"[key]", visit)
+	if p.AdditionalProperties != nil && p.AdditionalProperties.Schema != nil {
+		walk(path+"[key]", *p.AdditionalProperties.Schema, visit)
 	}
-	if p.Items != nil {
-		p.Items.walk(path+"[]", visit)
+	if p.Items != nil && p.Items.Schema != nil {
+		walk(path+"[]", *p.Items.Schema, visit)
 	}
 }
 
 // isBounded tells whether no value of p can be arbitrarily large. A type that it does
 // not know is not bounded.
-func (p property) isBounded() bool {
+func isBounded(p property) bool {
 	switch {
-	case p.IntOrString:
-		return p.MaxLength != nil && len(p.Rules) > 0
-	case p.PreserveUnknown:
-		return p.isScalarOfAnyType()
+	case p.XIntOrString:
+		return p.MaxLength != nil && len(p.XValidations) > 0
+	case p.XPreserveUnknownFields != nil && *p.XPreserveUnknownFields:
+		return isScalarOfAnyType(p)
 	case p.Type == "string":
 		return p.MaxLength != nil || len(p.Enum) > 0
 	case p.Type == "integer", p.Type == "number":
@@ -86,7 +71,7 @@ func (p property) isBounded() bool {
 
 // isScalarOfAnyType tells whether p accepts bounded numbers and texts, and neither lists
 // nor maps.
-func (p property) isScalarOfAnyType() bool {
+func isScalarOfAnyType(p property) bool {
 	return p.Type == "" && p.MaxLength != nil && p.Minimum != nil && p.Maximum != nil &&
 		p.MaxItems != nil && *p.MaxItems == 0 && p.MaxProperties != nil && *p.MaxProperties == 0
 }
@@ -94,24 +79,16 @@ func (p property) isScalarOfAnyType() bool {
 // schema is the schema of a Memcached's spec and status.
 func schema(t *testing.T) (spec, status property) {
 	t.Helper()
-	var crd struct {
-		Spec struct {
-			Versions []struct {
-				Schema struct {
-					OpenAPIV3Schema property `json:"openAPIV3Schema"`
-				} `json:"schema"`
-			} `json:"versions"`
-		} `json:"spec"`
-	}
-	fatal(t, yaml.Unmarshal(crdFile(t), &crd))
-	root := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	testenv.NoError(t, yaml.Unmarshal(crdFile(t), definition))
+	root := definition.Spec.Versions[0].Schema.OpenAPIV3Schema
 	return root.Properties["spec"], root.Properties["status"]
 }
 
 func crdFile(t *testing.T) []byte {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(controlplane.Root(), "config", "crd", "bases", "cache.example.com_memcacheds.yaml"))
-	fatal(t, err)
+	testenv.NoError(t, err)
 	return content
 }
 
@@ -132,8 +109,8 @@ func TestSchema_DescribesEveryField(t *testing.T) {
 			}
 		}
 	}
-	spec.walk("spec", visit)
-	status.walk("status", visit)
+	walk("spec", spec, visit)
+	walk("status", status, visit)
 }
 
 func TestSchema_NamesDefaults(t *testing.T) {
@@ -144,9 +121,9 @@ func TestSchema_NamesDefaults(t *testing.T) {
 			t.Errorf("spec.%s: the description does not say what it defaults to", name)
 		}
 	}
-	spec.walk("spec", func(path string, p property) {
-		if p.Default != nil && !strings.Contains(p.Description, fmt.Sprint(p.Default)) {
-			t.Errorf("%s: the description does not name the default %v", path, p.Default)
+	walk("spec", spec, func(path string, p property) {
+		if p.Default != nil && !strings.Contains(p.Description, strings.Trim(string(p.Default.Raw), `"`)) {
+			t.Errorf("%s: the description does not name the default %s", path, p.Default.Raw)
 		}
 	})
 }
@@ -154,11 +131,16 @@ func TestSchema_NamesDefaults(t *testing.T) {
 func TestSchema_NamesBounds(t *testing.T) {
 	t.Parallel()
 	spec, _ := schema(t)
-	spec.walk("spec", func(path string, p property) {
+	walk("spec", spec, func(path string, p property) {
 		if strings.HasSuffix(path, "]") {
 			return
 		}
-		bounds := []*int64{p.Minimum, p.Maximum}
+		var bounds []*int64
+		for _, bound := range []*float64{p.Minimum, p.Maximum} {
+			if bound != nil {
+				bounds = append(bounds, new(int64(*bound)))
+			}
+		}
 		if p.MaxLength != nil && !slices.Contains(standardLengths, *p.MaxLength) {
 			bounds = append(bounds, p.MaxLength)
 		}
@@ -176,8 +158,8 @@ func TestSchema_NamesBounds(t *testing.T) {
 func TestSchema_BoundsEveryField(t *testing.T) {
 	t.Parallel()
 	spec, _ := schema(t)
-	spec.walk("spec", func(path string, p property) {
-		if !p.isBounded() {
+	walk("spec", spec, func(path string, p property) {
+		if !isBounded(p) {
 			t.Errorf("%s, of type %q, has no lower or upper bound", path, p.Type)
 		}
 	})
@@ -188,13 +170,13 @@ func TestSchema_BoundsEveryField(t *testing.T) {
 func TestSchema_ShowsNoRegularExpressions(t *testing.T) {
 	t.Parallel()
 	spec, _ := schema(t)
-	spec.walk("spec", func(path string, p property) {
+	walk("spec", spec, func(path string, p property) {
 		if p.Pattern != "" && !strings.HasSuffix(path, ".cpu") {
 			t.Errorf("%s: users would see the pattern %s; write a rule with a message", path, p.Pattern)
 		}
-		for _, rule := range p.Rules {
-			if message, _ := rule["message"].(string); message == "" || strings.ContainsAny(message, "^$*\\") {
-				t.Errorf("%s: the message %q is not plain text", path, message)
+		for _, rule := range p.XValidations {
+			if rule.Message == "" || strings.ContainsAny(rule.Message, "^$*\\") {
+				t.Errorf("%s: the message %q is not plain text", path, rule.Message)
 			}
 		}
 	})
@@ -203,7 +185,7 @@ func TestSchema_ShowsNoRegularExpressions(t *testing.T) {
 func TestSchema_FitsKubectlApply(t *testing.T) {
 	t.Parallel()
 	asJSON, err := yaml.YAMLToJSON(crdFile(t))
-	fatal(t, err)
+	testenv.NoError(t, err)
 	for form, content := range map[string][]byte{"YAML": crdFile(t), "JSON": asJSON} {
 		if size := len(content); size > maxCRD {
 			t.Errorf("the CustomResourceDefinition has %d bytes as %s, more than %d", size, form, maxCRD)

@@ -17,17 +17,8 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
-
-func newMemcached(t *testing.T, name string, size int32) *cachev1alpha1.Memcached {
-	t.Helper()
-	mc := &cachev1alpha1.Memcached{
-		ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(t), Name: name},
-		Spec:       cachev1alpha1.MemcachedSpec{Size: new(size)},
-	}
-	fatal(t, plane.Client.Create(t.Context(), mc))
-	return mc
-}
 
 // kubectl runs kubectl as the administrator and returns what it prints.
 func kubectl(t *testing.T, args ...string) string {
@@ -42,51 +33,51 @@ func kubectl(t *testing.T, args ...string) string {
 func tryKubectl(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), filepath.Join(controlplane.Root(), "bin", "kube", "kubectl"), args...)
-	command.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig, "KUBECACHEDIR="+t.TempDir())
+	command.Env = append(os.Environ(), "KUBECONFIG="+suite.Kubeconfig, "KUBECACHEDIR="+t.TempDir())
 	output, err := command.CombinedOutput()
 	return string(output), err
 }
 
-func TestScaleChangesTheSize(t *testing.T) {
+func TestScale_ChangesTheSize(t *testing.T) {
 	t.Parallel()
-	mc := newMemcached(t, "scaled", 3)
+	mc := suite.NewMemcached(t, suite.NewNamespace(t), "scaled", 3)
 	mc.Status.Replicas = new(int32(2))
 	mc.Status.Selector = "app=memcached,memcached_cr=scaled"
-	fatal(t, plane.Client.Status().Update(t.Context(), mc))
+	testenv.NoError(t, suite.Client.Status().Update(t.Context(), mc))
 
 	scale := &autoscalingv1.Scale{}
-	fatal(t, plane.Client.SubResource("scale").Get(t.Context(), mc, scale))
+	testenv.NoError(t, suite.Client.SubResource("scale").Get(t.Context(), mc, scale))
 	if got, want := scale.Status, (autoscalingv1.ScaleStatus{Replicas: 2, Selector: mc.Status.Selector}); scale.Spec.Replicas != 3 || got != want {
 		t.Errorf("the scale is %+v, want 3 replicas and %+v", scale, want)
 	}
 
 	scale.Spec.Replicas = 5
-	fatal(t, plane.Client.SubResource("scale").Update(t.Context(), mc, client.WithSubResourceBody(scale)))
-	fatal(t, plane.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc))
+	testenv.NoError(t, suite.Client.SubResource("scale").Update(t.Context(), mc, client.WithSubResourceBody(scale)))
+	suite.Get(t, mc)
 	if *mc.Spec.Size != 5 {
 		t.Errorf("size is %d after the update of the scale, want 5", *mc.Spec.Size)
 	}
 	kubectl(t, "scale", "--namespace="+mc.Namespace, "memcached/scaled", "--replicas=0")
-	fatal(t, plane.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc))
+	suite.Get(t, mc)
 	if *mc.Spec.Size != 0 {
 		t.Errorf("size is %d after kubectl scale, want 0", *mc.Spec.Size)
 	}
 }
 
-func TestTheMainResourceDoesNotWriteTheStatus(t *testing.T) {
+func TestMemcached_DoesNotWriteTheStatus(t *testing.T) {
 	t.Parallel()
-	mc := newMemcached(t, "a", 1)
-	fatal(t, plane.Client.Patch(t.Context(), mc, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"size":2},"status":{"nodes":["x"]}}`))))
+	mc := suite.NewMemcached(t, suite.NewNamespace(t), "a", 1)
+	suite.Patch(t, mc, `{"spec":{"size":2},"status":{"nodes":["x"]}}`)
 	if *mc.Spec.Size != 2 || len(mc.Status.Nodes) > 0 {
 		t.Errorf("size %d and nodes %v, want 2 and none", *mc.Spec.Size, mc.Status.Nodes)
 	}
 }
 
-func TestTheStatusDoesNotWriteTheSpec(t *testing.T) {
+func TestStatus_DoesNotWriteTheSpec(t *testing.T) {
 	t.Parallel()
-	mc := newMemcached(t, "a", 1)
+	mc := suite.NewMemcached(t, suite.NewNamespace(t), "a", 1)
 	generation := mc.Generation
-	fatal(t, plane.Client.Status().Patch(t.Context(), mc, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"size":2},"status":{"nodes":["x"]}}`))))
+	testenv.NoError(t, suite.Client.Status().Patch(t.Context(), mc, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"size":2},"status":{"nodes":["x"]}}`))))
 	if *mc.Spec.Size != 1 || len(mc.Status.Nodes) != 1 || mc.Generation != generation {
 		t.Errorf("size %d, nodes %v and generation %d, want 1, [x] and %d", *mc.Spec.Size, mc.Status.Nodes, mc.Generation, generation)
 	}
@@ -94,7 +85,7 @@ func TestTheStatusDoesNotWriteTheSpec(t *testing.T) {
 
 func TestMemcached_PrintsColumns(t *testing.T) {
 	t.Parallel()
-	mc := newMemcached(t, "printed", 3)
+	mc := suite.NewMemcached(t, suite.NewNamespace(t), "printed", 3)
 	mc.Status.Image = "memcached:1.6.45"
 	mc.Status.PodsReady = "1/3"
 	mc.Status.Endpoint = "printed.default.svc:11211"
@@ -102,7 +93,7 @@ func TestMemcached_PrintsColumns(t *testing.T) {
 		{Type: cachev1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: "x", Message: "not this", LastTransitionTime: metav1.Now()},
 		{Type: cachev1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "RollingOut", Message: "1 of 3 pods are ready, 2 up to date", LastTransitionTime: metav1.Now()},
 	}
-	fatal(t, plane.Client.Status().Update(t.Context(), mc))
+	testenv.NoError(t, suite.Client.Status().Update(t.Context(), mc))
 	for _, test := range []struct {
 		args      []string
 		head, row string
@@ -129,23 +120,23 @@ func TestMemcached_PrintsColumns(t *testing.T) {
 	}
 }
 
-func TestKubectlGetAllShowsMemcacheds(t *testing.T) {
+func TestKubectl_GetAllShowsMemcacheds(t *testing.T) {
 	t.Parallel()
-	mc := newMemcached(t, "among-all", 1)
+	mc := suite.NewMemcached(t, suite.NewNamespace(t), "among-all", 1)
 	if output := kubectl(t, "get", "all", "--namespace="+mc.Namespace, "--output=name"); output != "memcached.cache.example.com/among-all\n" {
 		t.Errorf("kubectl get all prints %q", output)
 	}
 }
 
-func TestKubectlExplainListsTheFields(t *testing.T) {
+func TestKubectl_ExplainListsTheFields(t *testing.T) {
 	t.Parallel()
 	var output string
 	// It takes the API server a moment to publish the schema of a new kind.
-	eventually(t, func(context.Context) (bool, error) {
+	testenv.Eventually(t, "kubectl explain should know the fields", func(context.Context) (bool, error) {
 		var err error
 		output, err = tryKubectl(t, "explain", "memcached.spec", "--recursive")
 		return err == nil && strings.Contains(output, "size"), nil
-	}, "kubectl explain should know the fields")
+	})
 	head, fields, _ := strings.Cut(output, "FIELDS:\n")
 	if !strings.Contains(head, "spec is the desired state.") {
 		t.Errorf("kubectl explain does not say what the spec is:\n%s", head)
@@ -197,13 +188,13 @@ func TestKubectlExplainListsTheFields(t *testing.T) {
 	}
 }
 
-func TestKubectlExplainReadsWell(t *testing.T) {
+func TestKubectl_ExplainReadsWell(t *testing.T) {
 	t.Parallel()
 	spec, _ := schema(t)
-	eventually(t, func(context.Context) (bool, error) {
+	testenv.Eventually(t, "kubectl explain should know the fields", func(context.Context) (bool, error) {
 		output, err := tryKubectl(t, "explain", "memcached.spec")
 		return err == nil && strings.Contains(output, "size"), nil
-	}, "kubectl explain should know the fields")
+	})
 	output := kubectl(t, "explain", "memcached.spec")
 	for name, p := range spec.Properties {
 		first, _, _ := strings.Cut(p.Description, "\n")

@@ -44,83 +44,89 @@ func file(t *testing.T, name, content string) string {
 	return path
 }
 
+// badInputs are input and arguments of render, and the beginning of the error. DIR is an empty directory.
+var badInputs = map[string]struct {
+	in     string
+	args   []string
+	code   int
+	stderr string
+	// objects is the number of objects that are printed all the same.
+	objects int
+}{
+	"no file":               {"", nil, 2, "no input: name files by -f, or - for standard input\n", 0},
+	"a file without -f":     {"", []string{"cache.yaml"}, 2, `unexpected argument "cache.yaml": name files by -f` + "\n", 0},
+	"an unknown flag":       {"", []string{"--bogus"}, 2, "unknown flag: --bogus\n", 0},
+	"an unknown format":     {"", []string{"-f", "-", "-o", "xml"}, 2, `--output: "xml" is neither yaml nor json` + "\n", 0},
+	"comments in JSON":      {"", []string{"-f", "-", "-o", "json", "--sources"}, 2, "--sources: JSON has no comments; use --output=yaml\n", 0},
+	"an invalid namespace":  {"", []string{"-f", "-", "-n", "A"}, 2, `--namespace: invalid namespace "A": a lowercase RFC 1123 label`, 0},
+	"a file that is absent": {"", []string{"-f", "DIR/absent"}, 2, "open DIR/absent: no such file or directory\n", 0},
+	"a directory":           {"", []string{"-f", "DIR"}, 2, "read DIR: is a directory\n", 0},
+	"standard input twice":  {plain, []string{"-f", "-", "-f", "-"}, 2, "-f - is given twice\n", 0},
+	"no document":           {"# nothing\n---\n", []string{"-f", "-"}, 2, "standard input: no object found\n", 0},
+	"an empty file":         {"", []string{"-f", "-"}, 2, "standard input: no object found\n", 0},
+	"an empty List":         {"{apiVersion: v1, kind: List, items: []}", []string{"-f", "-"}, 2, "standard input: no object found\n", 0},
+	"binary garbage":        {"\x7fELF\x02\x01\x00\xff\xfe", []string{"-f", "-"}, 2, "standard input: yaml: control characters are not allowed\n", 0},
+	"text":                  {"hello", []string{"-f", "-"}, 2, "standard input: it is not an object with apiVersion, kind and metadata\n", 0},
+	"broken YAML":           {plain + "---\na: [", []string{"-f", "-"}, 2, "standard input: document 2: yaml: line 1: did not find expected node content\n", 0},
+	"templates that are absent": {
+		plain, []string{"-f", "-", "--manifests-dir", "DIR/absent"}, 2, "--manifests-dir: open DIR/absent: no such file or directory\n", 0,
+	},
+	"two kinds of templates": {
+		plain, []string{"-f", "-", "--manifests-dir", "DIR", "--helm-values", "DIR"}, 2, "--manifests-dir and --helm-values exclude each other: the chart passes its manifests as --manifests-dir\n", 0,
+	},
+	"another kind, beside a Memcached": {
+		"{apiVersion: v1, kind: Secret}\n---\n" + plain, []string{"-f", "-"}, 1,
+		"standard input: document 1: Secret of v1 is not a Memcached of cache.example.com/v1alpha1: remove it from the input\n", 3,
+	},
+	"no kind": {
+		"{spec: {}}", []string{"-f", "-"}, 1, "standard input: apiVersion or kind is missing: a Memcached has apiVersion cache.example.com/v1alpha1 and kind Memcached\n", 0,
+	},
+	"another API version": {
+		strings.Replace(plain, "v1alpha1", "v1beta1", 1), []string{"-f", "-"}, 1,
+		`standard input: no matches for kind "Memcached" in version "cache.example.com/v1beta1": use version "cache.example.com/v1alpha1"` + "\n", 0,
+	},
+	"an unknown field in the second of two documents": {
+		plain + "---\n" + strings.Replace(strings.Replace(plain, "name: cache", "name: other", 1), "size: 2", "sise: 2", 1), []string{"-f", "-"}, 1,
+		`standard input: document 2: Memcached in version "v1alpha1" cannot be handled as a Memcached: strict decoding error: unknown field "spec.sise"` + "\n", 3,
+	},
+	"a duplicate key": {
+		plain + "kind: Memcached\n", []string{"-f", "-"}, 1,
+		`standard input: Memcached in version "v1alpha1" cannot be handled as a Memcached: strict decoding error: yaml: unmarshal errors:` + "\n" +
+			`  line 5: key "kind" already set in map` + "\n", 0,
+	},
+	"a duplicate key in JSON": {
+		`{"apiVersion":"cache.example.com/v1alpha1","kind":"Memcached","metadata":{"name":"a","name":"b"},"spec":{}}`, []string{"-f", "-"}, 1,
+		`standard input: Memcached in version "v1alpha1" cannot be handled as a Memcached: strict decoding error: duplicate field "metadata.name"` + "\n", 0,
+	},
+	"a value that the schema refuses": {
+		strings.Replace(plain, "size: 2", "size: -1", 1), []string{"-f", "-"}, 1,
+		`standard input: Memcached.cache.example.com "cache" is invalid: [`, 0,
+	},
+	"a Memcached of the same name": {
+		plain + "---\n" + plain, []string{"-f", "-"}, 1,
+		"standard input: document 2: the Memcached shop/cache is already in standard input: document 1: rename or remove one of them\n", 3,
+	},
+	"a generated name": {
+		strings.Replace(plain, "name: cache", "generateName: cache-", 1), []string{"-f", "-"}, 1,
+		"standard input: the API server chooses a name that begins with metadata.generateName: set metadata.name\n", 0,
+	},
+	"a privileged field": {
+		strings.Replace(plain, "size: 2", "serviceAccountName: x", 1), []string{"-f", "-"}, 1, "standard input: the Memcached shop/cache cannot be rendered: ", 0,
+	},
+}
+
 func TestRender_RejectsBadInput(t *testing.T) {
 	t.Parallel()
-	other := strings.Replace(plain, "name: cache", "name: other", 1)
 	dir := t.TempDir()
-	for sentence, test := range map[string]struct {
-		in     string
-		args   []string
-		code   int
-		stderr string
-		// objects is the number of objects that are printed all the same.
-		objects int
-	}{
-		"no file":               {"", nil, 2, "no input: name files by -f, or - for standard input\n", 0},
-		"a file without -f":     {"", []string{"cache.yaml"}, 2, `unexpected argument "cache.yaml": name files by -f` + "\n", 0},
-		"an unknown flag":       {"", []string{"--bogus"}, 2, "unknown flag: --bogus\n", 0},
-		"an unknown format":     {"", []string{"-f", "-", "-o", "xml"}, 2, `--output: "xml" is neither yaml nor json` + "\n", 0},
-		"comments in JSON":      {"", []string{"-f", "-", "-o", "json", "--sources"}, 2, "--sources: JSON has no comments; use --output=yaml\n", 0},
-		"an invalid namespace":  {"", []string{"-f", "-", "-n", "A"}, 2, `--namespace: invalid namespace "A": a lowercase RFC 1123 label`, 0},
-		"a file that is absent": {"", []string{"-f", dir + "/absent"}, 2, "open " + dir + "/absent: no such file or directory\n", 0},
-		"a directory":           {"", []string{"-f", dir}, 2, "read " + dir + ": is a directory\n", 0},
-		"standard input twice":  {plain, []string{"-f", "-", "-f", "-"}, 2, "-f - is given twice\n", 0},
-		"no document":           {"# nothing\n---\n", []string{"-f", "-"}, 2, "standard input: no object found\n", 0},
-		"an empty file":         {"", []string{"-f", "-"}, 2, "standard input: no object found\n", 0},
-		"an empty List":         {"{apiVersion: v1, kind: List, items: []}", []string{"-f", "-"}, 2, "standard input: no object found\n", 0},
-		"binary garbage":        {"\x7fELF\x02\x01\x00\xff\xfe", []string{"-f", "-"}, 2, "standard input: yaml: control characters are not allowed\n", 0},
-		"text":                  {"hello", []string{"-f", "-"}, 2, "standard input: it is not an object with apiVersion, kind and metadata\n", 0},
-		"broken YAML":           {plain + "---\na: [", []string{"-f", "-"}, 2, "standard input: document 2: yaml: line 1: did not find expected node content\n", 0},
-		"templates that are absent": {
-			plain, []string{"-f", "-", "--manifests-dir", dir + "/absent"}, 2, "--manifests-dir: open " + dir + "/absent: no such file or directory\n", 0,
-		},
-		"two kinds of templates": {
-			plain, []string{"-f", "-", "--manifests-dir", dir, "--helm-values", dir}, 2, "--manifests-dir and --helm-values exclude each other: the chart passes its manifests as --manifests-dir\n", 0,
-		},
-		"another kind, beside a Memcached": {
-			"{apiVersion: v1, kind: Secret}\n---\n" + plain, []string{"-f", "-"}, 1,
-			"standard input: document 1: Secret of v1 is not a Memcached of cache.example.com/v1alpha1: remove it from the input\n", 3,
-		},
-		"no kind": {
-			"{spec: {}}", []string{"-f", "-"}, 1, "standard input: apiVersion or kind is missing: a Memcached has apiVersion cache.example.com/v1alpha1 and kind Memcached\n", 0,
-		},
-		"another API version": {
-			strings.Replace(plain, "v1alpha1", "v1beta1", 1), []string{"-f", "-"}, 1,
-			`standard input: no matches for kind "Memcached" in version "cache.example.com/v1beta1": use version "cache.example.com/v1alpha1"` + "\n", 0,
-		},
-		"an unknown field in the second of two documents": {
-			plain + "---\n" + strings.Replace(other, "size: 2", "sise: 2", 1), []string{"-f", "-"}, 1,
-			`standard input: document 2: Memcached in version "v1alpha1" cannot be handled as a Memcached: strict decoding error: unknown field "spec.sise"` + "\n", 3,
-		},
-		"a duplicate key": {
-			plain + "kind: Memcached\n", []string{"-f", "-"}, 1,
-			`standard input: Memcached in version "v1alpha1" cannot be handled as a Memcached: strict decoding error: yaml: unmarshal errors:` + "\n" +
-				`  line 5: key "kind" already set in map` + "\n", 0,
-		},
-		"a duplicate key in JSON": {
-			`{"apiVersion":"cache.example.com/v1alpha1","kind":"Memcached","metadata":{"name":"a","name":"b"},"spec":{}}`, []string{"-f", "-"}, 1,
-			`standard input: Memcached in version "v1alpha1" cannot be handled as a Memcached: strict decoding error: duplicate field "metadata.name"` + "\n", 0,
-		},
-		"a value that the schema refuses": {
-			strings.Replace(plain, "size: 2", "size: -1", 1), []string{"-f", "-"}, 1,
-			`standard input: Memcached.cache.example.com "cache" is invalid: [`, 0,
-		},
-		"a Memcached of the same name": {
-			plain + "---\n" + plain, []string{"-f", "-"}, 1,
-			"standard input: document 2: the Memcached shop/cache is already in standard input: document 1: rename or remove one of them\n", 3,
-		},
-		"a generated name": {
-			strings.Replace(plain, "name: cache", "generateName: cache-", 1), []string{"-f", "-"}, 1,
-			"standard input: the API server chooses a name that begins with metadata.generateName: set metadata.name\n", 0,
-		},
-		"a privileged field": {
-			strings.Replace(plain, "size: 2", "serviceAccountName: x", 1), []string{"-f", "-"}, 1, "standard input: the Memcached shop/cache cannot be rendered: ", 0,
-		},
-	} {
+	for sentence, test := range badInputs {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			got := run(t, test.in, nil, append([]string{"render"}, test.args...)...)
-			if want := "memcached-operator render: " + test.stderr; got.code != test.code || !strings.HasPrefix(got.stderr, want) {
+			args := []string{"render"}
+			for _, argument := range test.args {
+				args = append(args, strings.ReplaceAll(argument, "DIR", dir))
+			}
+			got := run(t, test.in, nil, args...)
+			if want := "memcached-operator render: " + strings.ReplaceAll(test.stderr, "DIR", dir); got.code != test.code || !strings.HasPrefix(got.stderr, want) {
 				t.Errorf("the exit code is %d, want %d, and standard error\n%s\nwant\n%s", got.code, test.code, got.stderr, want)
 			}
 			if n := strings.Count("\n"+got.out, "\napiVersion: "); n != test.objects {

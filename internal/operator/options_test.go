@@ -168,6 +168,80 @@ func TestParse_LeaderElectionNamespaceInCluster(t *testing.T) {
 	}
 }
 
+// invalidOptions are the environment and arguments of an operator, and passages of the error. DIR is a
+// directory with a file, a certificate in broken that is none, and no templates in elsewhere.
+var invalidOptions = map[string]struct {
+	env  environment
+	args []string
+	want []string
+}{
+	"an unknown flag":            {nil, []string{"--bogus"}, []string{"flag provided but not defined: -bogus"}},
+	"a flag without its value":   {nil, []string{"--manifests-dir"}, []string{"flag needs an argument: -manifests-dir"}},
+	"a flag that is no number":   {nil, []string{"--max-concurrent-reconciles=many"}, []string{`invalid value "many" for flag -max-concurrent-reconciles`}},
+	"a flag that is no boolean":  {nil, []string{"--leader-elect=perhaps"}, []string{`invalid boolean value "perhaps" for -leader-elect`}},
+	"an argument":                {nil, []string{"--leader-elect=false", "start"}, []string{`unexpected argument "start"`, "takes flags only"}},
+	"an unknown log level":       {nil, []string{"--zap-log-level=loud"}, []string{"-zap-log-level", `"loud"`}},
+	"no worker":                  {nil, []string{"--max-concurrent-reconciles=0"}, []string{"--max-concurrent-reconciles: 0 is not between 1 and 256"}},
+	"too many workers":           {nil, []string{"--max-concurrent-reconciles=257"}, []string{"--max-concurrent-reconciles: 257 is not between 1 and 256"}},
+	"no roll-out":                {nil, []string{"--max-rolling=0"}, []string{`--max-rolling: "0" is neither a number from 1 nor a percentage from 1% to 100%`}},
+	"a namespace with a capital": {nil, []string{"--watch-namespaces=a,Bad"}, []string{`--watch-namespaces: invalid namespace "Bad"`}},
+	"a namespace with a space":   {nil, []string{"--watch-namespaces=a b"}, []string{`--watch-namespaces: invalid namespace "a b"`}},
+	"a bad namespace from the environment": {
+		environment{"WATCH_NAMESPACE": "*"}, nil, []string{`--watch-namespaces: invalid namespace "*"`},
+	},
+	"an image with a space": {
+		environment{"RELATED_IMAGE_MEMCACHED": "mem cached"}, nil, []string{`RELATED_IMAGE_MEMCACHED: "mem cached" is not an image reference`},
+	},
+	"operand images with a tag": {
+		environment{}, []string{"--operand-images=memcached:1.6.45"}, []string{`operand-images: "memcached:1.6.45" has a tag or a digest; leave it out`},
+	},
+	"operand images of the environment with a wildcard amid them": {
+		environment{"OPERAND_IMAGES": "registry.example.com*"}, nil, []string{`OPERAND_IMAGES: "registry.example.com*" has * elsewhere than behind its last slash`},
+	},
+	"privileged fields that are neither on nor off": {
+		environment{"ALLOW_PRIVILEGED_FIELDS": "guarded"}, nil, []string{`ALLOW_PRIVILEGED_FIELDS: "guarded" is neither true nor false`},
+	},
+	"an exporter's image with a space": {
+		environment{"RELATED_IMAGE_MEMCACHED_EXPORTER": "an image"}, nil, []string{`RELATED_IMAGE_MEMCACHED_EXPORTER: "an image" is not an image reference`},
+	},
+	"a reloader's image with a space": {
+		environment{"RELATED_IMAGE_MEMCACHED_RELOADER": "an image"}, nil, []string{`RELATED_IMAGE_MEMCACHED_RELOADER: "an image" is not an image reference`},
+	},
+	"a metrics address without a port":      {nil, []string{"--metrics-bind-address=localhost"}, []string{`--metrics-bind-address: "localhost" is neither [host]:port nor 0`}},
+	"a metrics address that is empty":       {nil, []string{"--metrics-bind-address="}, []string{`--metrics-bind-address: "" is neither [host]:port nor 0`}},
+	"a metrics port that is too high":       {nil, []string{"--metrics-bind-address=:99999"}, []string{`--metrics-bind-address: ":99999"`, "invalid port"}},
+	"a probe address that is only a number": {nil, []string{"--health-probe-bind-address=8081"}, []string{`--health-probe-bind-address: "8081" is neither [host]:port nor 0`}},
+	"a certificate for plain metrics": {
+		nil, []string{"--metrics-secure=false", "--metrics-cert-path=x"}, []string{"--metrics-cert-path has no use with --metrics-secure=false"},
+	},
+	"a certificate that is missing": {
+		nil, []string{"--metrics-cert-path=DIR"}, []string{"--metrics-cert-path: open ", "tls.crt: no such file or directory"},
+	},
+	"a certificate of another name that is missing": {
+		nil, []string{"--metrics-cert-path=DIR", "--metrics-cert-name=cert.pem", "--metrics-cert-key=file"}, []string{"--metrics-cert-path: open ", "cert.pem: no such file or directory"},
+	},
+	"a certificate that is none": {
+		nil, []string{"--metrics-cert-path=DIR/broken"}, []string{"--metrics-cert-path: ", "failed to find any PEM data in certificate input"},
+	},
+	"client certificates for plain metrics": {
+		nil, []string{"--metrics-secure=false", "--metrics-client-ca-file=x"}, []string{"--metrics-client-ca-file would guard nothing with --metrics-secure=false"},
+	},
+	"an authority that is missing": {
+		nil, []string{"--metrics-client-ca-file=DIR/ca.crt"}, []string{"--metrics-client-ca-file: open ", "ca.crt: no such file or directory"},
+	},
+	"an authority that is none": {
+		nil, []string{"--metrics-client-ca-file=DIR/file"}, []string{"--metrics-client-ca-file: ", "file contains no PEM-encoded certificate"},
+	},
+	"a lease of no name": {nil, []string{"--leader-elect-resource-name="}, []string{`--leader-elect-resource-name: invalid name ""`}},
+	"leader election outside a cluster without a namespace": {
+		nil, []string{"--leader-elect"}, []string{"--leader-elect: outside a cluster --leader-elect-namespace has to say where the lease is"},
+	},
+	"a lease in no namespace":                     {nil, []string{"--leader-elect-namespace=a.b"}, []string{`--leader-elect-namespace: invalid namespace "a.b"`}},
+	"a directory of templates that is missing":    {nil, []string{"--manifests-dir=DIR/missing"}, []string{"--manifests-dir: open ", "missing: no such file or directory"}},
+	"a directory of templates that is a file":     {nil, []string{"--manifests-dir=DIR/file"}, []string{"--manifests-dir: open ", "file: not a directory"}},
+	"a directory of templates that lacks its own": {nil, []string{"--manifests-dir=DIR/elsewhere"}, []string{"--manifests-dir: ", "holds neither base nor components"}},
+}
+
 func TestParse_RejectsInvalidOptions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -175,80 +249,14 @@ func TestParse_RejectsInvalidOptions(t *testing.T) {
 	write(t, filepath.Join(dir, "elsewhere", "bases", "deployment.yaml"), "")
 	write(t, filepath.Join(dir, "broken", "tls.crt"), "no certificate")
 	write(t, filepath.Join(dir, "broken", "tls.key"), "no key")
-	for sentence, test := range map[string]struct {
-		env  environment
-		args []string
-		want []string
-	}{
-		"an unknown flag":            {nil, []string{"--bogus"}, []string{"flag provided but not defined: -bogus"}},
-		"a flag without its value":   {nil, []string{"--manifests-dir"}, []string{"flag needs an argument: -manifests-dir"}},
-		"a flag that is no number":   {nil, []string{"--max-concurrent-reconciles=many"}, []string{`invalid value "many" for flag -max-concurrent-reconciles`}},
-		"a flag that is no boolean":  {nil, []string{"--leader-elect=perhaps"}, []string{`invalid boolean value "perhaps" for -leader-elect`}},
-		"an argument":                {nil, []string{"--leader-elect=false", "start"}, []string{`unexpected argument "start"`, "takes flags only"}},
-		"an unknown log level":       {nil, []string{"--zap-log-level=loud"}, []string{"-zap-log-level", `"loud"`}},
-		"no worker":                  {nil, []string{"--max-concurrent-reconciles=0"}, []string{"--max-concurrent-reconciles: 0 is not between 1 and 256"}},
-		"too many workers":           {nil, []string{"--max-concurrent-reconciles=257"}, []string{"--max-concurrent-reconciles: 257 is not between 1 and 256"}},
-		"no roll-out":                {nil, []string{"--max-rolling=0"}, []string{`--max-rolling: "0" is neither a number from 1 nor a percentage from 1% to 100%`}},
-		"a namespace with a capital": {nil, []string{"--watch-namespaces=a,Bad"}, []string{`--watch-namespaces: invalid namespace "Bad"`}},
-		"a namespace with a space":   {nil, []string{"--watch-namespaces=a b"}, []string{`--watch-namespaces: invalid namespace "a b"`}},
-		"a bad namespace from the environment": {
-			environment{"WATCH_NAMESPACE": "*"}, nil, []string{`--watch-namespaces: invalid namespace "*"`},
-		},
-		"an image with a space": {
-			environment{"RELATED_IMAGE_MEMCACHED": "mem cached"}, nil, []string{`RELATED_IMAGE_MEMCACHED: "mem cached" is not an image reference`},
-		},
-		"operand images with a tag": {
-			environment{}, []string{"--operand-images=memcached:1.6.45"}, []string{`operand-images: "memcached:1.6.45" has a tag or a digest; leave it out`},
-		},
-		"operand images of the environment with a wildcard amid them": {
-			environment{"OPERAND_IMAGES": "registry.example.com*"}, nil, []string{`OPERAND_IMAGES: "registry.example.com*" has * elsewhere than behind its last slash`},
-		},
-		"privileged fields that are neither on nor off": {
-			environment{"ALLOW_PRIVILEGED_FIELDS": "guarded"}, nil, []string{`ALLOW_PRIVILEGED_FIELDS: "guarded" is neither true nor false`},
-		},
-		"an exporter's image with a space": {
-			environment{"RELATED_IMAGE_MEMCACHED_EXPORTER": "an image"}, nil, []string{`RELATED_IMAGE_MEMCACHED_EXPORTER: "an image" is not an image reference`},
-		},
-		"a reloader's image with a space": {
-			environment{"RELATED_IMAGE_MEMCACHED_RELOADER": "an image"}, nil, []string{`RELATED_IMAGE_MEMCACHED_RELOADER: "an image" is not an image reference`},
-		},
-		"a metrics address without a port":      {nil, []string{"--metrics-bind-address=localhost"}, []string{`--metrics-bind-address: "localhost" is neither [host]:port nor 0`}},
-		"a metrics address that is empty":       {nil, []string{"--metrics-bind-address="}, []string{`--metrics-bind-address: "" is neither [host]:port nor 0`}},
-		"a metrics port that is too high":       {nil, []string{"--metrics-bind-address=:99999"}, []string{`--metrics-bind-address: ":99999"`, "invalid port"}},
-		"a probe address that is only a number": {nil, []string{"--health-probe-bind-address=8081"}, []string{`--health-probe-bind-address: "8081" is neither [host]:port nor 0`}},
-		"a certificate for plain metrics": {
-			nil, []string{"--metrics-secure=false", "--metrics-cert-path=x"}, []string{"--metrics-cert-path has no use with --metrics-secure=false"},
-		},
-		"a certificate that is missing": {
-			nil, []string{"--metrics-cert-path=" + dir}, []string{"--metrics-cert-path: open ", "tls.crt: no such file or directory"},
-		},
-		"a certificate of another name that is missing": {
-			nil, []string{"--metrics-cert-path=" + dir, "--metrics-cert-name=cert.pem", "--metrics-cert-key=file"}, []string{"--metrics-cert-path: open ", "cert.pem: no such file or directory"},
-		},
-		"a certificate that is none": {
-			nil, []string{"--metrics-cert-path=" + filepath.Join(dir, "broken")}, []string{"--metrics-cert-path: ", "failed to find any PEM data in certificate input"},
-		},
-		"client certificates for plain metrics": {
-			nil, []string{"--metrics-secure=false", "--metrics-client-ca-file=x"}, []string{"--metrics-client-ca-file would guard nothing with --metrics-secure=false"},
-		},
-		"an authority that is missing": {
-			nil, []string{"--metrics-client-ca-file=" + filepath.Join(dir, "ca.crt")}, []string{"--metrics-client-ca-file: open ", "ca.crt: no such file or directory"},
-		},
-		"an authority that is none": {
-			nil, []string{"--metrics-client-ca-file=" + filepath.Join(dir, "file")}, []string{"--metrics-client-ca-file: ", "file contains no PEM-encoded certificate"},
-		},
-		"a lease of no name": {nil, []string{"--leader-elect-resource-name="}, []string{`--leader-elect-resource-name: invalid name ""`}},
-		"leader election outside a cluster without a namespace": {
-			nil, []string{"--leader-elect"}, []string{"--leader-elect: outside a cluster --leader-elect-namespace has to say where the lease is"},
-		},
-		"a lease in no namespace":                     {nil, []string{"--leader-elect-namespace=a.b"}, []string{`--leader-elect-namespace: invalid namespace "a.b"`}},
-		"a directory of templates that is missing":    {nil, []string{"--manifests-dir=" + filepath.Join(dir, "missing")}, []string{"--manifests-dir: open ", "missing: no such file or directory"}},
-		"a directory of templates that is a file":     {nil, []string{"--manifests-dir=" + filepath.Join(dir, "file")}, []string{"--manifests-dir: open ", "file: not a directory"}},
-		"a directory of templates that lacks its own": {nil, []string{"--manifests-dir=" + filepath.Join(dir, "elsewhere")}, []string{"--manifests-dir: ", "holds neither base nor components"}},
-	} {
+	for sentence, test := range invalidOptions {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			_, err := parse(test.args, test.env.get, io.Discard)
+			args := slices.Clone(test.args)
+			for i := range args {
+				args[i] = strings.ReplaceAll(args[i], "DIR", dir)
+			}
+			_, err := parse(args, test.env.get, io.Discard)
 			if err == nil {
 				t.Fatal("it is not refused")
 			}

@@ -10,7 +10,6 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
-	"github.com/example/memcached-operator/reconcilers/render"
 )
 
 // tutorials is the Deployment that the Operator SDK's tutorial makes for a Memcached
@@ -43,56 +42,45 @@ func (w *env) tutorial(manager string) *unstructured.Unstructured {
 	return w.create(manager, object)
 }
 
-var tutorialDeploymentTests = map[string]struct {
+var adopted = []string{"apply deployments/cache 409", "get deployments/cache", "patch deployments/cache", "apply deployments/cache"}
+
+// tutorialDeployments are what happened to the tutorial's Deployment, and the requests that adopt it.
+var tutorialDeployments = map[string]struct {
 	manager string
-	// change is what happened to the Deployment since.
-	change func(w *env, object *unstructured.Unstructured)
-	want   []string
+	change  change
+	want    []string
 }{
-	"equals itself": {
-		"manager",
-		func(*env, *unstructured.Unstructured) {},
-		[]string{"apply deployments/cache 409", "get deployments/cache", "patch deployments/cache", "apply deployments/cache"},
-	},
-	"made by an operator of another name": {
-		"main",
-		func(*env, *unstructured.Unstructured) {},
-		[]string{"apply deployments/cache 409", "get deployments/cache", "patch deployments/cache", "apply deployments/cache"},
-	},
-	"was scaled by the other operator, with a status": {
-		"manager",
-		func(w *env, object *unstructured.Unstructured) {
-			w.update("manager", object, func(live *unstructured.Unstructured) {
-				live.Object["spec"].(map[string]any)["replicas"] = int64(1)
-			})
-			w.updateStatus(object, func(live *unstructured.Unstructured) {
-				live.Object["status"] = map[string]any{"replicas": int64(1)}
-			})
-		},
-		[]string{"apply deployments/cache 409", "get deployments/cache", "patch deployments/cache", "apply deployments/cache"},
-	},
-	"with our label, which a user put there, so that it is in the cache": {
-		"manager",
-		func(w *env, object *unstructured.Unstructured) {
-			w.update("kubectl-label", object, func(live *unstructured.Unstructured) {
-				live.SetLabels(map[string]string{render.ManagedByLabel: render.ManagedBy})
-			})
-			w.settle(object)
-		},
-		[]string{"get deployments/cache", "patch deployments/cache", "apply deployments/cache"},
-	},
+	"nothing":                           {"manager", unchanged, adopted},
+	"an operator of another name":       {"main", unchanged, adopted},
+	"the other operator scaled it":      {"manager", scaledByTutorial, adopted},
+	"a user put our label on it before": {"manager", labelledByUser, adopted[1:]},
+}
+
+func scaledByTutorial(w *env, object *unstructured.Unstructured) {
+	w.update("manager", object, func(live *unstructured.Unstructured) { set(w.t, live, int64(1), "spec", "replicas") })
+	w.updateStatus(object, func(live *unstructured.Unstructured) { live.Object["status"] = map[string]any{"replicas": int64(1)} })
+}
+
+// labelledByUser shows object in the cache.
+func labelledByUser(w *env, object *unstructured.Unstructured) {
+	w.update("kubectl-label", object, func(live *unstructured.Unstructured) { labelled(w, live) })
+	w.settle(object)
+}
+
+func annotate(w *env, object *unstructured.Unstructured) {
+	w.update("kubectl-annotate", object, func(live *unstructured.Unstructured) {
+		live.SetAnnotations(map[string]string{"example.com/note": "keep"})
+	})
 }
 
 func TestAdopt_TutorialDeployment(t *testing.T) {
 	t.Parallel()
-	for sentence, test := range tutorialDeploymentTests {
+	for sentence, test := range tutorialDeployments {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			w := newEnv(t)
 			before := w.tutorial(test.manager)
-			w.update("kubectl-annotate", before, func(live *unstructured.Unstructured) {
-				live.SetAnnotations(map[string]string{"example.com/note": "keep"})
-			})
+			annotate(w, before)
 			test.change(w, before)
 
 			object := w.deployment()
@@ -102,19 +90,7 @@ func TestAdopt_TutorialDeployment(t *testing.T) {
 				t.Errorf("it is said that the server changed %s", result.Drift)
 			}
 			live := w.live(object)
-			if live.GetUID() != before.GetUID() {
-				t.Error("it was replaced, not taken over")
-			}
-			if note := live.GetAnnotations()["example.com/note"]; note != "keep" {
-				t.Errorf("the user's annotation is %q", note)
-			}
-			mustBeSame(t, get(t, live, "spec", "selector").(map[string]any), get(t, before, "spec", "selector").(map[string]any))
-			if got := container(live)["imagePullPolicy"]; got != "IfNotPresent" {
-				t.Errorf("imagePullPolicy is %v, want the default: it was set, and is not rendered", got)
-			}
-			if user, ok := container(live)["securityContext"].(map[string]any)["runAsUser"]; ok {
-				t.Errorf("the container's runAsUser is still %v, and is not rendered", user)
-			}
+			mustBeAdopted(t, before, live)
 			if got, want := container(live)["image"], container(object)["image"]; got != want {
 				t.Errorf("the image is %v, want %v", got, want)
 			}
@@ -128,18 +104,35 @@ func TestAdopt_TutorialDeployment(t *testing.T) {
 	}
 }
 
+// mustBeAdopted checks that live is the tutorial's Deployment with the user's annotation, and without
+// the tutorial's fields that are not rendered.
+func mustBeAdopted(t *testing.T, before, live *unstructured.Unstructured) {
+	t.Helper()
+	if live.GetUID() != before.GetUID() {
+		t.Error("it was replaced, not taken over")
+	}
+	if note := live.GetAnnotations()["example.com/note"]; note != "keep" {
+		t.Errorf("the user's annotation is %q", note)
+	}
+	selector := func(object *unstructured.Unstructured) map[string]any {
+		return object.Object["spec"].(map[string]any)["selector"].(map[string]any)
+	}
+	mustBeSame(t, selector(live), selector(before))
+	if got := container(live)["imagePullPolicy"]; got != "IfNotPresent" {
+		t.Errorf("imagePullPolicy is %v, want the default: it was set, and is not rendered", got)
+	}
+	if user, ok := container(live)["securityContext"].(map[string]any)["runAsUser"]; ok {
+		t.Errorf("the container's runAsUser is still %v, and is not rendered", user)
+	}
+}
+
 // An adoption that is interrupted is continued by the next reconcile.
 func TestAdopt_ContinuesAfterInterruption(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t)
 	before := w.tutorial("manager")
 	object := w.deployment()
-	quarrel := func() {
-		w.update("kubectl-annotate", before, func(live *unstructured.Unstructured) {
-			live.SetAnnotations(map[string]string{"example.com/note": "keep"})
-		})
-	}
-	w.requests.between("patch deployments/cache", quarrel)
+	w.requests.between("patch deployments/cache", func() { annotate(w, before) })
 	result := w.apply("when the object changes in between", apply.Failed, object)[0]
 	w.requests.mustBe(t, "when the object changes in between", "apply deployments/cache 409", "get deployments/cache", "patch deployments/cache 409")
 	if apply.IsTerminal(result.Err) {
@@ -163,7 +156,7 @@ func TestAdopt_Orphans(t *testing.T) {
 	for _, object := range objects {
 		w.update("kube-controller-manager", object, func(live *unstructured.Unstructured) { live.SetOwnerReferences(nil) })
 	}
-	must(t, suite.admin.Delete(t.Context(), w.owner.DeepCopy()))
+	suite.Delete(t, w.owner.DeepCopy())
 	w.owner = w.memcached("cache", 3)
 	objects = w.rendered()
 	w.settle(objects...)

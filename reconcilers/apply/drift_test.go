@@ -3,143 +3,95 @@
 package apply_test
 
 import (
+	"strings"
 	"testing"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/reconcilers/apply"
-	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/test/testenv"
 )
+
+// once is one write.
+func once(resource string) []string { return []string{"apply " + resource + "/cache"} }
+
+// unlabelled are the requests for an object without the label, which is not in the cache: the server knows better.
+func unlabelled(resource string) []string {
+	return []string{"apply " + resource + "/cache 409", "get " + resource + "/cache", "apply " + resource + "/cache"}
+}
+
+// reclaimed are the requests for an object that another client gave an alternative to a field of ours.
+func reclaimed(resource string) []string {
+	return []string{"apply " + resource + "/cache 422", "get " + resource + "/cache", "patch " + resource + "/cache", "apply " + resource + "/cache"}
+}
+
+// reread are the requests for an object without our managedFields.
+func reread(resource string) []string {
+	return []string{"get " + resource + "/cache", "apply " + resource + "/cache"}
+}
+
+// drifts are changes of the shipped objects, each with the requests that revert it.
+var drifts = map[string]struct {
+	kind   string
+	change change
+	want   func(resource string) []string
+}{
+	"the Deployment is scaled": {"Deployment", func(w *env, object *unstructured.Unstructured) {
+		scale := client.WithSubResourceBody(&autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 1}})
+		testenv.NoError(w.t, suite.Client.SubResource("scale").Update(w.t.Context(), object.DeepCopy(), scale, client.FieldOwner("kubectl")))
+	}, once},
+	"another manager takes the image by force": {"Deployment", func(w *env, object *unstructured.Unstructured) {
+		w.applyAs("someone", object, `{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {containers: [{name: memcached, image: "memcached:latest"}]}}}}`)
+	}, once},
+	"the Deployment is deleted":              {"Deployment", (*env).delete, once},
+	"the Deployment is paused":               {"Deployment", patched("replace /spec/paused true"), once},
+	"the strategy becomes Recreate":          {"Deployment", patched(`replace /spec/strategy {"type": "Recreate"}`), once},
+	"the image is edited":                    {"Deployment", patched(`replace /spec/template/spec/containers/0/image "memcached:latest"`), once},
+	"an environment variable is removed":     {"Deployment", patched("remove /spec/template/spec/containers/0/env/0"), once},
+	"an environment variable is edited":      {"Deployment", patched(`replace /spec/template/spec/containers/0/env/0/value "2048"`), once},
+	"an environment variable is there twice": {"Deployment", patched(`add /spec/template/spec/containers/0/env/- {"name": "MEMCACHED_THREADS", "value": "1"}`), once},
+	"an argument is added":                   {"Deployment", patched(`add /spec/template/spec/containers/0/args/- "--verbose"`), once},
+	"a memory limit is edited":               {"Deployment", patched(`replace /spec/template/spec/containers/0/resources/limits/memory "1Gi"`), once},
+	"a probe is removed":                     {"Deployment", patched("remove /spec/template/spec/containers/0/readinessProbe"), once},
+	"a label is removed":                     {"Deployment", patched("remove /metadata/labels/app.kubernetes.io~1name"), once},
+	"a label of the pods is edited":          {"Deployment", patched(`replace /spec/template/metadata/labels/app.kubernetes.io~1component "database"`), once},
+	"the owner reference is removed":         {"Deployment", patched("remove /metadata/ownerReferences"), once},
+	"the owner is no controller any more":    {"Deployment", patched("remove /metadata/ownerReferences/0/controller"), once},
+	"a target port is edited":                {"Service", patched("replace /spec/ports/0/targetPort 1"), once},
+	"a key is added to an atomic map":        {"Service", patched(`add /spec/selector/more "yes"`), once},
+	"a number becomes a percentage":          {"PodDisruptionBudget", patched(`replace /spec/maxUnavailable "50%"`), once},
+	"managedFields are erased":               {"Deployment", patched("replace /metadata/managedFields [{}]"), reread},
+
+	"the label by which caches select is removed": {"Deployment", patched("remove /metadata/labels/app.kubernetes.io~1managed-by"), unlabelled},
+	"the label by which caches select is edited":  {"Service", patched(`replace /metadata/labels/app.kubernetes.io~1managed-by "Helm"`), unlabelled},
+	"label and owner reference are removed": {"Service",
+		patched("remove /metadata/labels/app.kubernetes.io~1managed-by", "remove /metadata/ownerReferences"), unlabelled},
+
+	// An apply would put our port beside theirs, under the same name.
+	"the number of the Service's port is edited":    {"Service", patched("replace /spec/ports/0/port 11212"), reclaimed},
+	"the number of a container's port is edited":    {"Deployment", patched("replace /spec/template/spec/containers/0/ports/0/containerPort 11212"), reclaimed},
+	"minAvailable is set instead of maxUnavailable": {"PodDisruptionBudget", patched("remove /spec/maxUnavailable", "add /spec/minAvailable 1"), reclaimed},
+	"the probe gets another handler": {"Deployment", patched("remove /spec/template/spec/containers/0/readinessProbe/tcpSocket",
+		`add /spec/template/spec/containers/0/readinessProbe/httpGet {"path": "/", "port": 80}`), reclaimed},
+}
 
 // What others change of what we render is put back, by exactly one write.
 func TestApply_RevertsDrift(t *testing.T) {
 	t.Parallel()
-	once := func(resource string) []string { return []string{"apply " + resource + "/cache"} }
-	// Without the label the object leaves the cache; the server knows better.
-	unlabelled := func(resource string) []string {
-		return []string{"apply " + resource + "/cache 409", "get " + resource + "/cache", "apply " + resource + "/cache"}
-	}
-	reclaimed := func(resource string) []string {
-		return []string{"apply " + resource + "/cache 422", "get " + resource + "/cache", "patch " + resource + "/cache", "apply " + resource + "/cache"}
-	}
-	for sentence, test := range map[string]struct {
-		kind   string
-		change func(w *env, object *unstructured.Unstructured)
-		want   []string
-	}{
-		"the Deployment is scaled": {"Deployment", func(w *env, object *unstructured.Unstructured) {
-			scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 1}}
-			must(w.t, suite.admin.SubResource("scale").Update(w.t.Context(), object.DeepCopy(), client.WithSubResourceBody(scale), client.FieldOwner("kubectl")))
-		}, once("deployments")},
-		"the image is edited": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			container(live)["image"] = "memcached:latest"
-		}), once("deployments")},
-		"another manager takes the image by force": {"Deployment", func(w *env, object *unstructured.Unstructured) {
-			w.applyAs("someone", object, `{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {containers: [{name: memcached, image: "memcached:latest"}]}}}}`)
-		}, once("deployments")},
-		"an environment variable is removed": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			container(live)["env"] = container(live)["env"].([]any)[1:]
-		}), once("deployments")},
-		"an environment variable is edited": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			container(live)["env"].([]any)[0].(map[string]any)["value"] = "2048"
-		}), once("deployments")},
-		"an environment variable of ours is written a second time": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			container(live)["env"] = append(container(live)["env"].([]any), map[string]any{"name": "MEMCACHED_THREADS", "value": "1"})
-		}), once("deployments")},
-		"an argument is added": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			container(live)["args"] = append(container(live)["args"].([]any), "--verbose")
-		}), once("deployments")},
-		"a memory limit is edited": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			container(live)["resources"].(map[string]any)["limits"].(map[string]any)["memory"] = "1Gi"
-		}), once("deployments")},
-		"a probe is removed": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			delete(container(live), "readinessProbe")
-		}), once("deployments")},
-		"a label is removed": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			relabel(live, "app.kubernetes.io/name", "")
-		}), once("deployments")},
-		"a label of the pods is edited": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			labels := live.Object["spec"].(map[string]any)["template"].(map[string]any)["metadata"].(map[string]any)["labels"].(map[string]any)
-			labels["app.kubernetes.io/component"] = "database"
-		}), once("deployments")},
-		"the label by which caches select is removed": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			relabel(live, render.ManagedByLabel, "")
-		}), unlabelled("deployments")},
-		"the label by which caches select is edited": {"Service", updated(func(live *unstructured.Unstructured) {
-			relabel(live, render.ManagedByLabel, "Helm")
-		}), unlabelled("services")},
-		"label and owner reference are removed": {"Service", updated(func(live *unstructured.Unstructured) {
-			relabel(live, render.ManagedByLabel, "")
-			live.SetOwnerReferences(nil)
-		}), unlabelled("services")},
-		"the owner reference is removed": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			live.SetOwnerReferences(nil)
-		}), once("deployments")},
-		"the owner reference no longer names a controller": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			references := live.GetOwnerReferences()
-			references[0].Controller = nil
-			live.SetOwnerReferences(references)
-		}), once("deployments")},
-		"managedFields are erased": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			live.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
-		}), []string{"get deployments/cache", "apply deployments/cache"}},
-		"a key is added to the Service's selector, an atomic map": {"Service", updated(func(live *unstructured.Unstructured) {
-			live.Object["spec"].(map[string]any)["selector"].(map[string]any)["more"] = "yes"
-		}), once("services")},
-		// An apply would put our port beside theirs, under the same name.
-		"the number of the Service's port is edited": {"Service", updated(func(live *unstructured.Unstructured) {
-			live.Object["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any)["port"] = int64(11212)
-		}), reclaimed("services")},
-		"the container's port gets another number": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			container(live)["ports"].([]any)[0].(map[string]any)["containerPort"] = int64(11212)
-		}), reclaimed("deployments")},
-		"the Service's port is edited": {"Service", updated(func(live *unstructured.Unstructured) {
-			live.Object["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any)["targetPort"] = int64(1)
-		}), once("services")},
-		"the PodDisruptionBudget is replaced by another of its kind": {"PodDisruptionBudget", updated(func(live *unstructured.Unstructured) {
-			live.Object["spec"].(map[string]any)["maxUnavailable"] = "50%"
-		}), once("poddisruptionbudgets")},
-		"the PodDisruptionBudget gets a minAvailable instead of maxUnavailable": {"PodDisruptionBudget", updated(func(live *unstructured.Unstructured) {
-			spec := live.Object["spec"].(map[string]any)
-			delete(spec, "maxUnavailable")
-			spec["minAvailable"] = int64(1)
-		}), reclaimed("poddisruptionbudgets")},
-		"the probe gets another handler": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			probe := container(live)["readinessProbe"].(map[string]any)
-			for _, handler := range []string{"tcpSocket", "exec", "httpGet"} {
-				delete(probe, handler)
-			}
-			probe["httpGet"] = map[string]any{"path": "/", "port": int64(80)}
-		}), reclaimed("deployments")},
-		"the Deployment is paused": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			live.Object["spec"].(map[string]any)["paused"] = true
-		}), once("deployments")},
-		"the Deployment's strategy becomes Recreate": {"Deployment", updated(func(live *unstructured.Unstructured) {
-			live.Object["spec"].(map[string]any)["strategy"] = map[string]any{"type": "Recreate"}
-		}), once("deployments")},
-		"the Deployment is deleted": {"Deployment", func(w *env, object *unstructured.Unstructured) {
-			w.delete(object)
-		}, once("deployments")},
-	} {
+	for sentence, test := range drifts {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			w := newEnv(t)
 			objects := w.rendered()
 			w.applied(objects...)
-			changed := objects[0]
-			for _, object := range objects {
-				if object.GetKind() == test.kind {
-					changed = object
-				}
-			}
+			changed := ofKind(test.kind, objects)
 			before := essence(w.live(changed))
 			test.change(w, changed)
 			w.settle(objects...)
 			results := w.applyAll(objects)
-			w.requests.mustBe(t, "once it changed", test.want...)
+			w.requests.mustBe(t, "once it changed", test.want(strings.ToLower(test.kind)+"s")...)
 			for _, result := range results {
 				if result.Err != nil || result.Drift != "" {
 					t.Errorf("%s is %s: %v %s", result.Object.GetKind(), result.Action, result.Err, result.Drift)
@@ -157,9 +109,7 @@ func TestApply_RevertsExternalNameService(t *testing.T) {
 	objects := w.rendered()
 	w.applied(objects...)
 	service := objects[0]
-	w.update("someone", service, func(live *unstructured.Unstructured) {
-		live.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "example.com"}
-	})
+	patched(`replace /spec {"type": "ExternalName", "externalName": "example.com"}`)(w, service)
 	w.settle(service)
 	w.apply("once it changed", apply.Configured, service)
 	spec := w.live(service).Object["spec"].(map[string]any)
@@ -178,7 +128,7 @@ func TestApply_RevertsDriftAfterRestart(t *testing.T) {
 	w := newEnv(t)
 	objects := w.rendered()
 	w.applied(objects...)
-	w.update("kubectl-edit", w.deployment(), func(live *unstructured.Unstructured) { container(live)["image"] = "memcached:latest" })
+	patched(`replace /spec/template/spec/containers/0/image "memcached:latest"`)(w, w.deployment())
 	w.settle(objects...)
 	w.restart()
 	w.applyAll(objects)
@@ -186,58 +136,45 @@ func TestApply_RevertsDriftAfterRestart(t *testing.T) {
 	w.mustHold("once it is reverted", objects...)
 }
 
+// driftsOfKinds are changes of objects that templates may have besides the shipped ones.
+var driftsOfKinds = map[string]struct {
+	text    string
+	change  change
+	request string
+}{
+	"a key of a ConfigMap": {
+		`{apiVersion: v1, kind: ConfigMap, data: {a: "1", b: "2"}}`, patched(`replace /data/b "3"`), "apply configmaps/cache",
+	},
+	"a rule of a NetworkPolicy": {
+		`{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {podSelector: {}, ingress: [{ports: [{port: 1, protocol: TCP}]}]}}`,
+		patched(`add /spec/ingress/0/from [{"podSelector": {}}]`), "apply networkpolicies/cache",
+	},
+	"a rule of a Role": {
+		`{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, rules: [{apiGroups: [""], resources: [pods], verbs: [list, watch]}]}`,
+		patched("replace /rules []"), "apply roles/cache",
+	},
+	"a pull secret of a ServiceAccount": {
+		`{apiVersion: v1, kind: ServiceAccount, imagePullSecrets: [{name: a}]}`, patched("remove /imagePullSecrets"), "apply serviceaccounts/cache",
+	},
+	"an item of a custom resource's list-map": {
+		`{apiVersion: test.example.com/v1, kind: Widget, spec: {ports: [{name: a, port: 1}, {name: b, port: 2}]}}`,
+		patched("replace /spec/ports/1/port 3"), "apply widgets/cache",
+	},
+	"a field of a custom resource without a schema": {
+		`{apiVersion: loose.example.com/v1, kind: Gadget, spec: {a: 1, list: [{b: 1}]}}`, patched(`replace /spec/list [{"b": 2}]`), "apply gadgets/cache",
+	},
+}
+
 func TestApply_RevertsDriftOfEveryKind(t *testing.T) {
 	t.Parallel()
-	for sentence, test := range map[string]struct {
-		text    string
-		change  func(live *unstructured.Unstructured)
-		request string
-	}{
-		"a key of a ConfigMap": {
-			`{apiVersion: v1, kind: ConfigMap, data: {a: "1", b: "2"}}`,
-			func(live *unstructured.Unstructured) { live.Object["data"] = map[string]any{"a": "1", "b": "3"} },
-			"apply configmaps/cache",
-		},
-		"a rule of a NetworkPolicy": {
-			`{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {podSelector: {}, ingress: [{ports: [{port: 1, protocol: TCP}]}]}}`,
-			func(live *unstructured.Unstructured) {
-				rule := live.Object["spec"].(map[string]any)["ingress"].([]any)[0].(map[string]any)
-				rule["from"] = []any{map[string]any{"podSelector": map[string]any{}}}
-			},
-			"apply networkpolicies/cache",
-		},
-		"a rule of a Role": {
-			`{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, rules: [{apiGroups: [""], resources: [pods], verbs: [list, watch]}]}`,
-			func(live *unstructured.Unstructured) { live.Object["rules"] = []any{} },
-			"apply roles/cache",
-		},
-		"a pull secret of a ServiceAccount": {
-			`{apiVersion: v1, kind: ServiceAccount, imagePullSecrets: [{name: a}]}`,
-			func(live *unstructured.Unstructured) { delete(live.Object, "imagePullSecrets") },
-			"apply serviceaccounts/cache",
-		},
-		"an item of a custom resource's list-map": {
-			`{apiVersion: test.example.com/v1, kind: Widget, spec: {ports: [{name: a, port: 1}, {name: b, port: 2}]}}`,
-			func(live *unstructured.Unstructured) {
-				live.Object["spec"].(map[string]any)["ports"].([]any)[1].(map[string]any)["port"] = int64(3)
-			},
-			"apply widgets/cache",
-		},
-		"sets a field of a custom resource without a schema": {
-			`{apiVersion: loose.example.com/v1, kind: Gadget, spec: {a: 1, list: [{b: 1}]}}`,
-			func(live *unstructured.Unstructured) {
-				live.Object["spec"].(map[string]any)["list"] = []any{map[string]any{"b": int64(2)}}
-			},
-			"apply gadgets/cache",
-		},
-	} {
+	for sentence, test := range driftsOfKinds {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			w := newEnv(t)
 			object := w.made(test.text)
 			w.applied(object)
 			before := essence(w.live(object))
-			w.update("someone", object, test.change)
+			test.change(w, object)
 			w.settle(object)
 			w.apply("once it changed", apply.Configured, object)
 			w.requests.mustBe(t, "once it changed", test.request)
@@ -245,9 +182,4 @@ func TestApply_RevertsDriftOfEveryKind(t *testing.T) {
 			w.mustHold("once it is reverted", object)
 		})
 	}
-}
-
-// updated is an Update by another client.
-func updated(change func(live *unstructured.Unstructured)) func(*env, *unstructured.Unstructured) {
-	return func(w *env, object *unstructured.Unstructured) { w.update("someone", object, change) }
 }

@@ -4,27 +4,22 @@ package apply_test
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/test/testenv"
 )
-
-// deadline is how long a test waits for what must come: far longer than it takes.
-const deadline = 30 * time.Second
 
 // env is a namespace with a Memcached in it and an operator that works for it.
 type env struct {
@@ -60,34 +55,27 @@ func (c *clock) advance(by time.Duration) {
 // newEnv creates an env of t's own. The Memcached is called cache and has size 3.
 func newEnv(t *testing.T) *env {
 	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "apply-"}}
-	must(t, suite.admin.Create(t.Context(), namespace))
-	w := &env{t: t, namespace: namespace.Name, requests: &requests{}, cache: &staleReader{live: suite.cache}}
+	w := &env{t: t, namespace: suite.NewNamespace(t), requests: &requests{}, cache: &staleReader{live: suite.cache}}
 	w.owner = w.memcached("cache", 3)
 	w.restart()
 	return w
 }
 
-// memcached makes a further Memcached.
+// memcached creates a further Memcached.
 func (w *env) memcached(name string, size int32) *cachev1alpha1.Memcached {
 	w.t.Helper()
-	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-	mc.Spec.Size = &size
-	must(w.t, suite.admin.Create(w.t.Context(), mc))
-	return mc
+	return suite.NewMemcached(w.t, w.namespace, name, size)
 }
 
 // restart starts the operator anew: it remembers nothing, and its cache is filled.
 func (w *env) restart() {
 	w.t.Helper()
-	config := w.requests.watch(suite.operator)
-	cached, err := client.New(config, client.Options{
-		Scheme: suite.scheme, Mapper: suite.mapper,
-		Cache: &client.CacheOptions{Reader: w.cache, Unstructured: true},
-	})
-	must(w.t, err)
-	live, err := client.New(config, client.Options{Scheme: suite.scheme, Mapper: suite.mapper})
-	must(w.t, err)
+	options := client.Options{Scheme: suite.scheme, Mapper: suite.Client.RESTMapper()}
+	live, err := client.New(w.requests.config(), options)
+	testenv.NoError(w.t, err)
+	options.Cache = &client.CacheOptions{Reader: w.cache, Unstructured: true}
+	cached, err := client.New(w.requests.config(), options)
+	testenv.NoError(w.t, err)
 	w.pending = apply.NewPendingWrites(suite.scheme)
 	w.forgetWhatIsDeleted(w.pending)
 	w.applier = apply.New(cached, live, suite.types, w.pending, apply.Options{Now: w.clock.Now})
@@ -106,11 +94,11 @@ func (w *env) forgetWhatIsDeleted(pending *apply.PendingWrites) {
 	}}
 	for _, kind := range kinds {
 		object, err := apply.NewObject(suite.scheme, kind)
-		must(w.t, err)
+		testenv.NoError(w.t, err)
 		informer, err := suite.cache.GetInformer(w.t.Context(), object)
-		must(w.t, err)
+		testenv.NoError(w.t, err)
 		registration, err := informer.AddEventHandler(handler)
-		must(w.t, err)
+		testenv.NoError(w.t, err)
 		w.t.Cleanup(func() { _ = informer.RemoveEventHandler(registration) })
 	}
 }
@@ -120,37 +108,26 @@ func (w *env) forgetWhatIsDeleted(pending *apply.PendingWrites) {
 func (w *env) rendered() []*unstructured.Unstructured {
 	w.t.Helper()
 	objects, err := suite.renderer.Render(w.owner)
-	must(w.t, err)
+	testenv.NoError(w.t, err)
 	return objects
 }
 
 // deployment is the shipped Deployment alone.
 func (w *env) deployment() *unstructured.Unstructured {
 	w.t.Helper()
-	for _, object := range w.rendered() {
-		if object.GetKind() == "Deployment" {
-			return object
-		}
-	}
-	w.t.Fatal("no Deployment is rendered")
-	return nil
+	return ofKind("Deployment", w.rendered())
 }
 
-// made is the object of text as the renderer would emit it for the Memcached: in
-// its namespace, of its name unless it has one, with our label and owner reference.
+func ofKind(kind string, objects []*unstructured.Unstructured) *unstructured.Unstructured {
+	return objects[slices.IndexFunc(objects, func(object *unstructured.Unstructured) bool { return object.GetKind() == kind })]
+}
+
+// made is the object of text as the renderer would emit it for the Memcached: as foreign
+// returns it, with our label and owner reference.
 func (w *env) made(text string) *unstructured.Unstructured {
 	w.t.Helper()
-	object := parse(w.t, text)
-	object.SetNamespace(w.namespace)
-	if object.GetName() == "" {
-		object.SetName(w.owner.Name)
-	}
-	labels := object.GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[render.ManagedByLabel] = render.ManagedBy
-	object.SetLabels(labels)
+	object := w.foreign(text)
+	relabel(object, render.ManagedByLabel, render.ManagedBy)
 	object.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(w.owner, cachev1alpha1.MemcachedKind)})
 	return object
 }
@@ -159,7 +136,7 @@ func (w *env) made(text string) *unstructured.Unstructured {
 // namespace, and the Memcached's name unless it has one.
 func (w *env) foreign(text string) *unstructured.Unstructured {
 	w.t.Helper()
-	object := parse(w.t, text)
+	object := testenv.Parse(w.t, text)
 	object.SetNamespace(w.namespace)
 	if object.GetName() == "" {
 		object.SetName(w.owner.Name)
@@ -183,7 +160,7 @@ func (w *env) apply(when string, want apply.Action, objects ...*unstructured.Uns
 func (w *env) applyAll(objects []*unstructured.Unstructured) []apply.Result {
 	w.t.Helper()
 	results, err := w.applier.Apply(w.t.Context(), w.applier.Owner(w.owner), objects)
-	must(w.t, err)
+	testenv.NoError(w.t, err)
 	return results
 }
 
@@ -217,22 +194,20 @@ func (w *env) mustHold(when string, objects ...*unstructured.Unstructured) {
 func (w *env) settle(objects ...*unstructured.Unstructured) {
 	w.t.Helper()
 	for _, object := range objects {
-		var last string
-		err := wait.PollUntilContextTimeout(w.t.Context(), time.Millisecond, deadline, true, func(ctx context.Context) (bool, error) {
-			live, err := liveVersion(ctx, object)
-			if err != nil {
+		var live, cached, seen string
+		err := testenv.Poll(w.t.Context(), testenv.Timeout, func(ctx context.Context) (_ bool, err error) {
+			if live, err = liveVersion(ctx, object); err != nil {
 				return false, err
 			}
-			cached, err := version(ctx, object, suite.cache.Get)
-			if err != nil {
+			if cached, err = version(ctx, object, suite.cache.Get); err != nil {
 				return false, err
 			}
-			seen, err := version(ctx, object, w.get)
-			last = fmt.Sprintf("the server has version %q, the cache %q, the operator sees %q", live, cached, seen)
+			seen, err = version(ctx, object, w.get)
 			return live == cached && live == seen, err
 		})
 		if err != nil {
-			w.t.Fatalf("waiting for the cache to show %s %s: %v; %s", object.GetKind(), object.GetName(), err, last)
+			w.t.Fatalf("waiting for the cache to show %s %s: %v; the server has version %q, the cache %q, the operator sees %q",
+				object.GetKind(), object.GetName(), err, live, cached, seen)
 		}
 	}
 }
@@ -240,9 +215,8 @@ func (w *env) settle(objects ...*unstructured.Unstructured) {
 // liveVersion is the resourceVersion of object on the server; empty when it is gone
 // or lost the label by which caches select.
 func liveVersion(ctx context.Context, object *unstructured.Unstructured) (string, error) {
-	live := &unstructured.Unstructured{}
-	live.SetGroupVersionKind(object.GroupVersionKind())
-	err := suite.admin.Get(ctx, client.ObjectKeyFromObject(object), live)
+	live := likeness(object)
+	err := suite.Client.Get(ctx, client.ObjectKeyFromObject(object), live)
 	if apierrors.IsNotFound(err) || live.GetLabels()[render.ManagedByLabel] != render.ManagedBy {
 		return "", client.IgnoreNotFound(err)
 	}
@@ -266,21 +240,4 @@ func version(ctx context.Context, object *unstructured.Unstructured, get func(co
 	}
 	err = get(ctx, client.ObjectKeyFromObject(object), seen)
 	return seen.GetResourceVersion(), client.IgnoreNotFound(err)
-}
-
-func parse(t *testing.T, text string) *unstructured.Unstructured {
-	t.Helper()
-	object := &unstructured.Unstructured{}
-	// Through JSON, since that reads whole numbers as int64, as the renderer does.
-	content, err := yaml.YAMLToJSON([]byte(text))
-	must(t, err)
-	must(t, object.UnmarshalJSON(content))
-	return object
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -4,6 +4,7 @@ package apply_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,79 +12,87 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/render"
 )
 
 const someService = `{apiVersion: v1, kind: Service, spec: {selector: {app: other}, ports: [{port: 80, protocol: TCP}]}}`
 
+// strangers are Services of the name of ours that belong to others.
+var strangers = map[string]struct {
+	// changes are what makes the Service a stranger's, before it is created.
+	changes    []change
+	controller string
+	// isCached is set where our label shows the Service to us in the cache; without it, the server is asked.
+	isCached bool
+}{
+	"nobody's":                      {nil, "", false},
+	"nobody's, with our label":      {[]change{labelled}, "", true},
+	"a ConfigMap's":                 {[]change{controlledByConfigMap}, "ConfigMap elsewhere", false},
+	"a ConfigMap's, with our label": {[]change{labelled, controlledByConfigMap}, "ConfigMap elsewhere", true},
+	"another Memcached's":           {[]change{labelled, controlledByOther}, "Memcached other", true},
+	"that of a Memcached of our name, but of another API group": {
+		[]change{controlledBy("memcached.example.org/v1", "Memcached", "cache", "1")}, "Memcached cache", false,
+	},
+	"owned by our Memcached, but not controlled": {[]change{owned}, "", false},
+	"is being deleted, with another owner":       {[]change{labelled, deleted}, "", true},
+}
+
+// labelled puts the label on object by which caches select.
+func labelled(_ *env, object *unstructured.Unstructured) {
+	relabel(object, render.ManagedByLabel, render.ManagedBy)
+}
+
+// controlledBy makes another object the controller of object.
+func controlledBy(apiVersion, kind, name, uid string) change {
+	return func(_ *env, object *unstructured.Unstructured) {
+		object.SetOwnerReferences([]metav1.OwnerReference{{
+			APIVersion: apiVersion, Kind: kind, Name: name, UID: types.UID(uid), Controller: new(true),
+		}})
+	}
+}
+
+var (
+	controlledByConfigMap = controlledBy("v1", "ConfigMap", "elsewhere", "1")
+	// controlledByEarlier makes an earlier Memcached of the name of ours the controller.
+	controlledByEarlier = controlledBy("cache.example.com/v1alpha1", "Memcached", "cache", "6b8b4567-0000-4000-8000-000000000000")
+)
+
+// controlledByOther makes another Memcached, which it creates, the controller of object.
+func controlledByOther(w *env, object *unstructured.Unstructured) {
+	object.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(w.memcached("other", 1), cachev1alpha1.MemcachedKind)})
+}
+
+// owned makes our Memcached an owner of object, but not its controller.
+func owned(w *env, object *unstructured.Unstructured) {
+	ours := *metav1.NewControllerRef(w.owner, cachev1alpha1.MemcachedKind)
+	ours.Controller = nil
+	object.SetOwnerReferences(append(object.GetOwnerReferences(), ours))
+}
+
+// deleted makes the test delete object, which stays for its finalizer.
+func deleted(_ *env, object *unstructured.Unstructured) {
+	object.SetFinalizers([]string{"example.com/wait"})
+	object.SetAnnotations(map[string]string{"example.com/delete": "now"})
+}
+
 // An object of a name that we need and that belongs to another owner is never
 // touched; our other objects are made, and it heals when the object goes.
 func TestApply_DoesNotChangeObjectsOfOtherOwners(t *testing.T) {
 	t.Parallel()
-	// The label shows it to us in the cache; without it, the server is asked.
-	asked := []string{"apply services/cache 409", "get services/cache"}
-	for sentence, test := range map[string]struct {
-		make       func(w *env, object *unstructured.Unstructured)
-		controller string
-		want       []string
-	}{
-		"nobody's": {
-			func(*env, *unstructured.Unstructured) {}, "", asked,
-		},
-		"nobody's, with our label": {
-			func(_ *env, object *unstructured.Unstructured) { label(object) }, "", nil,
-		},
-		"a ConfigMap's": {
-			func(_ *env, object *unstructured.Unstructured) {
-				control(object, "v1", "ConfigMap", "elsewhere", "1")
-			},
-			"ConfigMap elsewhere", asked,
-		},
-		"a ConfigMap's, with our label": {
-			func(_ *env, object *unstructured.Unstructured) {
-				label(object)
-				control(object, "v1", "ConfigMap", "elsewhere", "1")
-			},
-			"ConfigMap elsewhere", nil,
-		},
-		"another Memcached's": {
-			func(w *env, object *unstructured.Unstructured) {
-				label(object)
-				other := w.memcached("other", 1)
-				control(object, "cache.example.com/v1alpha1", "Memcached", "other", string(other.UID))
-			},
-			"Memcached other", nil,
-		},
-		"that of a Memcached of our name, but of another API group": {
-			func(_ *env, object *unstructured.Unstructured) {
-				control(object, "memcached.example.org/v1", "Memcached", "cache", "1")
-			},
-			"Memcached cache", asked,
-		},
-		"owned by our Memcached, but not controlled": {
-			func(w *env, object *unstructured.Unstructured) {
-				control(object, "cache.example.com/v1alpha1", "Memcached", "cache", string(w.owner.UID))
-				references := object.GetOwnerReferences()
-				references[0].Controller = nil
-				object.SetOwnerReferences(references)
-			},
-			"", asked,
-		},
-		"is being deleted, with another owner": {
-			func(_ *env, object *unstructured.Unstructured) {
-				label(object)
-				object.SetFinalizers([]string{"example.com/wait"})
-				object.SetAnnotations(map[string]string{"example.com/delete": "now"})
-			},
-			"", nil,
-		},
-	} {
+	for sentence, test := range strangers {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			w := newEnv(t)
+			asked := []string{"apply services/cache 409", "get services/cache"}
+			if test.isCached {
+				asked = nil
+			}
 			stranger := w.foreign(someService)
-			test.make(w, stranger)
+			for _, change := range test.changes {
+				change(w, stranger)
+			}
 			stranger = w.create("someone", stranger)
 			if stranger.GetAnnotations()["example.com/delete"] != "" {
 				w.delete(stranger)
@@ -93,7 +102,7 @@ func TestApply_DoesNotChangeObjectsOfOtherOwners(t *testing.T) {
 
 			objects := w.rendered()
 			results := w.applyAll(objects)
-			w.requests.mustBe(t, "at first", append(test.want, "apply deployments/cache", "apply poddisruptionbudgets/cache")...)
+			w.requests.mustBe(t, "at first", append(slices.Clone(asked), "apply deployments/cache", "apply poddisruptionbudgets/cache")...)
 			mustBeRefused(t, results[0], "Service", "cache", test.controller)
 			for _, result := range results[1:] {
 				if result.Action != apply.Created {
@@ -101,7 +110,7 @@ func TestApply_DoesNotChangeObjectsOfOtherOwners(t *testing.T) {
 				}
 			}
 			w.applyAll(objects)
-			w.requests.mustBe(t, "again", test.want...)
+			w.requests.mustBe(t, "again", asked...)
 			w.mustBeUntouched(stranger)
 
 			w.remove(stranger)
@@ -119,7 +128,7 @@ func TestApply_ReportsConflictWhenAnotherOwnerAdopts(t *testing.T) {
 	w := newEnv(t)
 	object := w.deployment()
 	w.applied(object)
-	w.update("someone", object, func(live *unstructured.Unstructured) { control(live, "v1", "ConfigMap", "elsewhere", "1") })
+	w.update("someone", object, func(live *unstructured.Unstructured) { controlledByConfigMap(w, live) })
 	w.settle(object)
 	live := w.live(object)
 	mustBeRefused(t, w.applyAll([]*unstructured.Unstructured{object})[0], "Deployment", "cache", "ConfigMap elsewhere")
@@ -131,22 +140,23 @@ func TestApply_ReportsConflictWhenAnotherOwnerAdopts(t *testing.T) {
 // waited for, not refused.
 func TestApply_WaitsForObjectsOfDeletedOwner(t *testing.T) {
 	t.Parallel()
+	asked := []string{"apply services/cache 409", "get services/cache"}
 	for sentence, test := range map[string]struct {
-		label   bool
-		version string
+		changes []change
 		want    []string
 	}{
-		"in the cache":                 {true, "v1alpha1", nil},
-		"not in the cache":             {false, "v1alpha1", []string{"apply services/cache 409", "get services/cache"}},
-		"known in another API version": {true, "v1beta1", nil},
+		"in the cache":     {[]change{controlledByEarlier, labelled}, nil},
+		"not in the cache": {[]change{controlledByEarlier}, asked},
+		"known in another API version": {
+			[]change{controlledBy("cache.example.com/v1beta1", "Memcached", "cache", "6b8b4567-0000-4000-8000-000000000000"), labelled}, nil,
+		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			w := newEnv(t)
 			old := w.foreign(someService)
-			control(old, "cache.example.com/"+test.version, "Memcached", "cache", "6b8b4567-0000-4000-8000-000000000000")
-			if test.label {
-				label(old)
+			for _, change := range test.changes {
+				change(w, old)
 			}
 			old = w.create(apply.FieldManager, old)
 			w.settle(old)
@@ -188,17 +198,4 @@ func mustBeRefused(t *testing.T, result apply.Result, kind, name, controller str
 	if !strings.Contains(result.Err.Error(), kind+" "+name) {
 		t.Errorf("the error does not name the object: %v", result.Err)
 	}
-}
-
-// label puts the label on object by which caches select.
-func label(object *unstructured.Unstructured) {
-	object.SetLabels(map[string]string{render.ManagedByLabel: render.ManagedBy})
-}
-
-// control makes another object the controller of object.
-func control(object *unstructured.Unstructured, apiVersion, kind, name, uid string) {
-	controller := true
-	object.SetOwnerReferences([]metav1.OwnerReference{{
-		APIVersion: apiVersion, Kind: kind, Name: name, UID: types.UID(uid), Controller: &controller,
-	}})
 }

@@ -5,55 +5,26 @@ package apply_test
 import (
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
-var keepsFieldsOfOtherManagersTests = map[string]func(w *env, object *unstructured.Unstructured){
-	"a sidecar is injected": updated(func(live *unstructured.Unstructured) {
-		pod(live)["containers"] = append(pod(live)["containers"].([]any), map[string]any{"name": "proxy", "image": "proxy"})
-	}),
-	"a sidecar is injected in front": updated(func(live *unstructured.Unstructured) {
-		pod(live)["containers"] = append([]any{map[string]any{"name": "proxy", "image": "proxy"}}, pod(live)["containers"].([]any)...)
-	}),
-	"an environment variable is added": updated(func(live *unstructured.Unstructured) {
-		container(live)["env"] = append(container(live)["env"].([]any), map[string]any{"name": "MORE", "value": "1"})
-	}),
-	"an environment variable is added twice": updated(func(live *unstructured.Unstructured) {
-		more := map[string]any{"name": "MORE", "value": "1"}
-		container(live)["env"] = append(container(live)["env"].([]any), more, more)
-	}),
-	"a CPU limit is added": updated(func(live *unstructured.Unstructured) {
-		container(live)["resources"].(map[string]any)["limits"].(map[string]any)["cpu"] = "2"
-	}),
-	"an annotation is added": updated(func(live *unstructured.Unstructured) {
-		live.SetAnnotations(map[string]string{"deployment.kubernetes.io/revision": "7"})
-	}),
-	"a label is added": updated(func(live *unstructured.Unstructured) {
-		relabel(live, "team", "web")
-	}),
-	"the pods are restarted by an annotation": updated(func(live *unstructured.Unstructured) {
-		metadata := live.Object["spec"].(map[string]any)["template"].(map[string]any)["metadata"].(map[string]any)
-		metadata["annotations"] = map[string]any{"kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z"}
-	}),
-	"a field that is not rendered is set": updated(func(live *unstructured.Unstructured) {
-		live.Object["spec"].(map[string]any)["revisionHistoryLimit"] = int64(2)
-	}),
-	"a toleration is added": updated(func(live *unstructured.Unstructured) {
-		pod(live)["tolerations"] = []any{map[string]any{"operator": "Exists"}}
-	}),
-	"a progress deadline is set": updated(func(live *unstructured.Unstructured) {
-		live.Object["spec"].(map[string]any)["progressDeadlineSeconds"] = int64(900)
-	}),
-	"a finalizer is added": updated(func(live *unstructured.Unstructured) {
-		live.SetFinalizers([]string{"example.com/wait"})
-	}),
-	"a second owner is added": updated(func(live *unstructured.Unstructured) {
-		reference := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "a", UID: "a"}
-		live.SetOwnerReferences(append(live.GetOwnerReferences(), reference))
-	}),
+// additions are changes by others in fields of the Deployment that we do not render.
+var additions = map[string]change{
+	"a sidecar is injected":                  patched(`add /spec/template/spec/containers/- {"name": "proxy", "image": "proxy"}`),
+	"a sidecar is injected in front":         patched(`add /spec/template/spec/containers/0 {"name": "proxy", "image": "proxy"}`),
+	"an environment variable is added":       patched(`add /spec/template/spec/containers/0/env/- {"name": "MORE", "value": "1"}`),
+	"an environment variable is added twice": patched(`add /spec/template/spec/containers/0/env/- {"name": "MORE", "value": "1"}`, `add /spec/template/spec/containers/0/env/- {"name": "MORE", "value": "1"}`),
+	"a CPU limit is added":                   patched(`add /spec/template/spec/containers/0/resources/limits/cpu "2"`),
+	"an annotation is added":                 patched(`add /metadata/annotations {"deployment.kubernetes.io/revision": "7"}`),
+	"a label is added":                       patched(`add /metadata/labels/team "web"`),
+	"the pods are restarted by kubectl":      patched(`add /spec/template/metadata/annotations {"kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z"}`),
+	"a field that is not rendered is set":    patched("replace /spec/revisionHistoryLimit 2"),
+	"a toleration is added":                  patched(`add /spec/template/spec/tolerations [{"operator": "Exists"}]`),
+	"a progress deadline is set":             patched("replace /spec/progressDeadlineSeconds 900"),
+	"a finalizer is added":                   patched(`add /metadata/finalizers ["example.com/wait"]`),
+	"a second owner is added":                patched(`add /metadata/ownerReferences/- {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "a"}`),
 	"another client applies the same values, and owns them too": func(w *env, object *unstructured.Unstructured) {
 		w.applyAs("someone", object, `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3, template: {spec: {containers: [{name: memcached, image: "memcached:1.6.45"}]}}}}`)
 	},
@@ -68,7 +39,7 @@ var keepsFieldsOfOtherManagersTests = map[string]func(w *env, object *unstructur
 // stays, and costs no request.
 func TestApply_KeepsFieldsOfOtherManagers(t *testing.T) {
 	t.Parallel()
-	for sentence, change := range keepsFieldsOfOtherManagersTests {
+	for sentence, change := range additions {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			w := newEnv(t)
@@ -102,10 +73,7 @@ func TestApply_KeepsEntriesOfOthersInEmptyMap(t *testing.T) {
 	object := w.made(podTemplate(`{containers: [{name: a, image: a, resources: {limits: {memory: 1024Mi}}}], securityContext: {}}`))
 	object.Object["metadata"].(map[string]any)["annotations"] = map[string]any{}
 	w.applied(object)
-	w.update("someone", object, func(live *unstructured.Unstructured) {
-		live.SetAnnotations(map[string]string{"example.com/note": "keep"})
-		pod(live)["securityContext"] = map[string]any{"runAsUser": int64(1)}
-	})
+	patched(`add /metadata/annotations {"example.com/note": "keep"}`, `add /spec/template/spec/securityContext {"runAsUser": 1}`)(w, object)
 	live := w.live(object)
 	w.settle(object)
 	for _, when := range []string{"once others put something into it", "after a restart"} {
@@ -121,7 +89,9 @@ func TestApply_KeepsEntriesOfOthersInEmptyMap(t *testing.T) {
 	}
 }
 
-var removesFieldsNoLongerRenderedTests = map[string]struct {
+// removals are objects that we apply before and after fields are removed, what another client applies,
+// and what is left then.
+var removals = map[string]struct {
 	before, theirs, after, want string
 }{
 	"a label and an annotation": {
@@ -142,7 +112,7 @@ var removesFieldsNoLongerRenderedTests = map[string]struct {
 		after:  `{apiVersion: v1, kind: ConfigMap}`,
 		want:   `{apiVersion: v1, kind: ConfigMap, data: {c: "3"}}`,
 	},
-	"removes a key that another client applied too": {
+	"a key that another client applied too": {
 		before: `{apiVersion: v1, kind: ConfigMap, data: {a: "1", b: "2"}}`,
 		theirs: `{apiVersion: v1, kind: ConfigMap, data: {a: "1"}}`,
 		after:  `{apiVersion: v1, kind: ConfigMap, data: {b: "2"}}`,
@@ -154,7 +124,7 @@ var removesFieldsNoLongerRenderedTests = map[string]struct {
 		after:  `{apiVersion: test.example.com/v1, kind: Widget, spec: {ports: [{name: b, port: 2}]}}`,
 		want:   `{apiVersion: test.example.com/v1, kind: Widget, spec: {color: red, ports: [{name: b, port: 2, protocol: TCP}, {name: c, port: 3, protocol: TCP}]}}`,
 	},
-	"sets a field of a custom resource without a schema": {
+	"a field of a custom resource without a schema": {
 		before: `{apiVersion: loose.example.com/v1, kind: Gadget, spec: {a: 1, b: 2}}`,
 		theirs: `{apiVersion: loose.example.com/v1, kind: Gadget, spec: {c: 3}}`,
 		after:  `{apiVersion: loose.example.com/v1, kind: Gadget, spec: {b: 2}}`,
@@ -165,7 +135,7 @@ var removesFieldsNoLongerRenderedTests = map[string]struct {
 // Every field of a CR's templates that goes is taken off the server, and nothing else.
 func TestApply_RemovesFieldsNoLongerRendered(t *testing.T) {
 	t.Parallel()
-	for sentence, test := range removesFieldsNoLongerRenderedTests {
+	for sentence, test := range removals {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			w := newEnv(t)

@@ -3,15 +3,18 @@
 package apply_test
 
 import (
-	"context"
+	"fmt"
+	"maps"
+	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // What others do to live objects, as the administrator.
@@ -19,10 +22,37 @@ import (
 // live reads object from the server.
 func (w *env) live(object *unstructured.Unstructured) *unstructured.Unstructured {
 	w.t.Helper()
-	live := &unstructured.Unstructured{}
-	live.SetGroupVersionKind(object.GroupVersionKind())
-	must(w.t, suite.admin.Get(w.t.Context(), client.ObjectKeyFromObject(object), live))
+	live := likeness(object)
+	suite.Get(w.t, live)
 	return live
+}
+
+// likeness is an object of the kind and name of object, with nothing else.
+func likeness(object *unstructured.Unstructured) *unstructured.Unstructured {
+	like := &unstructured.Unstructured{}
+	like.SetGroupVersionKind(object.GroupVersionKind())
+	like.SetNamespace(object.GetNamespace())
+	like.SetName(object.GetName())
+	return like
+}
+
+// change is what another client does to object, which is on the server or will be.
+type change = func(w *env, object *unstructured.Unstructured)
+
+func unchanged(*env, *unstructured.Unstructured) {}
+
+// patched is a JSON patch by another client, of operations such as "replace /spec/replicas 1".
+func patched(operations ...string) change {
+	return func(w *env, object *unstructured.Unstructured) {
+		w.t.Helper()
+		var patch []string
+		for _, operation := range operations {
+			words := append(strings.SplitN(operation, " ", 3), "null") // the value, if there is none
+			patch = append(patch, fmt.Sprintf(`{"op": %q, "path": %q, "value": %s}`, words[0], words[1], words[2]))
+		}
+		content := []byte("[" + strings.Join(patch, ", ") + "]")
+		testenv.NoError(w.t, suite.Client.Patch(w.t.Context(), likeness(object), client.RawPatch(types.JSONPatchType, content), client.FieldOwner("someone")))
+	}
 }
 
 // update changes object by an Update under manager.
@@ -30,7 +60,7 @@ func (w *env) update(manager string, object *unstructured.Unstructured, change f
 	w.t.Helper()
 	live := w.live(object)
 	change(live)
-	must(w.t, suite.admin.Update(w.t.Context(), live, client.FieldOwner(manager)))
+	testenv.NoError(w.t, suite.Client.Update(w.t.Context(), live, client.FieldOwner(manager)))
 }
 
 // updateStatus changes object's status, as its controller would.
@@ -38,30 +68,30 @@ func (w *env) updateStatus(object *unstructured.Unstructured, change func(live *
 	w.t.Helper()
 	live := w.live(object)
 	change(live)
-	must(w.t, suite.admin.Status().Update(w.t.Context(), live, client.FieldOwner("controller")))
+	testenv.NoError(w.t, suite.Client.Status().Update(w.t.Context(), live, client.FieldOwner("controller")))
 }
 
 // applyAs applies text, which says what manager wants of the object like, by force.
 func (w *env) applyAs(manager string, like *unstructured.Unstructured, text string) {
 	w.t.Helper()
-	object := parse(w.t, text)
+	object := testenv.Parse(w.t, text)
 	object.SetNamespace(like.GetNamespace())
 	object.SetName(like.GetName())
-	must(w.t, suite.admin.Apply(w.t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(manager), client.ForceOwnership))
+	testenv.NoError(w.t, suite.Client.Apply(w.t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(manager), client.ForceOwnership))
 }
 
 // create makes object as manager.
 func (w *env) create(manager string, object *unstructured.Unstructured) *unstructured.Unstructured {
 	w.t.Helper()
 	object = object.DeepCopy()
-	must(w.t, suite.admin.Create(w.t.Context(), object, client.FieldOwner(manager)))
+	testenv.NoError(w.t, suite.Client.Create(w.t.Context(), object, client.FieldOwner(manager)))
 	return object
 }
 
 // delete deletes object.
 func (w *env) delete(object *unstructured.Unstructured) {
 	w.t.Helper()
-	must(w.t, suite.admin.Delete(w.t.Context(), object.DeepCopy()))
+	suite.Delete(w.t, object.DeepCopy())
 }
 
 // mustBeUntouched checks that nobody wrote to object since it was read.
@@ -76,15 +106,7 @@ func (w *env) mustBeUntouched(object *unstructured.Unstructured) {
 // set sets the field of object at path.
 func set(t *testing.T, object *unstructured.Unstructured, value any, path ...string) {
 	t.Helper()
-	must(t, unstructured.SetNestedField(object.Object, value, path...))
-}
-
-// get returns the field of object at path, nil when there is none.
-func get(t *testing.T, object *unstructured.Unstructured, path ...string) any {
-	t.Helper()
-	value, _, err := unstructured.NestedFieldCopy(object.Object, path...)
-	must(t, err)
-	return value
+	testenv.NoError(t, unstructured.SetNestedField(object.Object, value, path...))
 }
 
 // pod is the pod template's spec, to change.
@@ -99,7 +121,8 @@ func container(object *unstructured.Unstructured) map[string]any {
 
 // relabel sets a label, or removes it when value is empty.
 func relabel(object *unstructured.Unstructured, key, value string) {
-	labels := object.GetLabels()
+	labels := map[string]string{}
+	maps.Copy(labels, object.GetLabels())
 	labels[key] = value
 	if value == "" {
 		delete(labels, key)
@@ -128,42 +151,28 @@ func mustBeSame(t *testing.T, got, want map[string]any) {
 func (w *env) remove(object *unstructured.Unstructured) {
 	w.t.Helper()
 	w.update("someone", object, func(live *unstructured.Unstructured) { live.SetFinalizers(nil) })
-	must(w.t, client.IgnoreNotFound(suite.admin.Delete(w.t.Context(), object.DeepCopy())))
+	testenv.NoError(w.t, client.IgnoreNotFound(suite.Client.Delete(w.t.Context(), object.DeepCopy())))
 }
 
-// awaitAdmission waits until the server's answer to the creation of the shipped
-// Deployment is as wanted; it is not created.
-func (w *env) awaitAdmission(wanted func(created *unstructured.Unstructured, err error) bool) {
+// eventuallyAdmits waits until the server's answer to the creation of the shipped
+// Deployment is as expected; it is not created.
+func (w *env) eventuallyAdmits(isExpected func(created *unstructured.Unstructured, err error) bool) {
 	w.t.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(w.t.Context(), 10*time.Millisecond, deadline, true, func(ctx context.Context) (bool, error) {
-		probe := w.deployment()
-		probe.SetName("probe")
-		last = suite.admin.Create(ctx, probe, client.DryRunAll)
-		return wanted(probe, last), nil
-	})
-	if err != nil {
-		w.t.Fatalf("the server does not admit as it should: %v; last: %v", err, last)
-	}
+	suite.EventuallyAdmits(w.t, w.probe(), "the server should admit a Deployment as expected", isExpected)
 }
 
-// eventually waits until condition holds.
-func (w *env) eventually(what string, condition func() bool) {
+// probe is the shipped Deployment under another name.
+func (w *env) probe() *unstructured.Unstructured {
 	w.t.Helper()
-	err := wait.PollUntilContextTimeout(w.t.Context(), 10*time.Millisecond, deadline, true, func(context.Context) (bool, error) {
-		return condition(), nil
-	})
-	if err != nil {
-		w.t.Fatalf("waiting until %s: %v", what, err)
-	}
+	probe := w.deployment()
+	probe.SetName("probe")
+	return probe
 }
 
 // mustBeGone checks that object is not on the server.
 func (w *env) mustBeGone(object *unstructured.Unstructured) {
 	w.t.Helper()
-	live := &unstructured.Unstructured{}
-	live.SetGroupVersionKind(object.GroupVersionKind())
-	if err := suite.admin.Get(w.t.Context(), client.ObjectKeyFromObject(object), live); !apierrors.IsNotFound(err) {
+	if err := suite.Client.Get(w.t.Context(), client.ObjectKeyFromObject(object), likeness(object)); !apierrors.IsNotFound(err) {
 		w.t.Errorf("%s %s is still there (%v)", object.GetKind(), object.GetName(), err)
 	}
 }

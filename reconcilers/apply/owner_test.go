@@ -13,6 +13,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 var writesNothingWhenStaleTests = map[string]struct {
@@ -20,21 +21,21 @@ var writesNothingWhenStaleTests = map[string]struct {
 	reason string
 }{
 	"deleted": {
-		change: func(t *testing.T, w *env) { must(t, suite.admin.Delete(t.Context(), w.liveOwner())) },
+		change: func(t *testing.T, w *env) { suite.Delete(t, w.liveOwner()) },
 		reason: "it was deleted",
 	},
 	"being deleted": {
 		change: func(t *testing.T, w *env) {
 			mc := w.liveOwner()
 			mc.Finalizers = []string{"example.com/wait"}
-			must(t, suite.admin.Update(t.Context(), mc))
-			must(t, suite.admin.Delete(t.Context(), mc))
+			testenv.NoError(t, suite.Client.Update(t.Context(), mc))
+			suite.Delete(t, mc)
 		},
 		reason: "it is being deleted",
 	},
 	"replaced": {
 		change: func(t *testing.T, w *env) {
-			must(t, suite.admin.Delete(t.Context(), w.liveOwner()))
+			suite.Delete(t, w.liveOwner())
 			w.memcached("cache", 3)
 		},
 		reason: "it was replaced",
@@ -43,7 +44,7 @@ var writesNothingWhenStaleTests = map[string]struct {
 		change: func(t *testing.T, w *env) {
 			mc := w.liveOwner()
 			mc.Spec.Size = new(int32(5))
-			must(t, suite.admin.Update(t.Context(), mc))
+			testenv.NoError(t, suite.Client.Update(t.Context(), mc))
 		},
 		reason: "it has generation 2, not 1",
 	},
@@ -174,7 +175,7 @@ func TestOwner_StopsWhenDeletedBetweenWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newEnv(t)
-			w.requests.between(test.before, func() { must(t, suite.admin.Delete(t.Context(), w.liveOwner())) })
+			w.requests.between(test.before, func() { suite.Delete(t, w.liveOwner()) })
 			err := test.do(w)
 			if stale, ok := errors.AsType[*apply.StaleOwnerError](err); !ok || stale.Reason != "it was deleted" {
 				t.Errorf("got %v, want that the owner was deleted", err)
@@ -193,7 +194,7 @@ func TestApply_PanicsInTheCaller(t *testing.T) {
 		if p := recover(); p != "a bug" {
 			t.Errorf("recovered %v, want the panic of the write", p)
 		}
-		w.requests.mustBe(t, "concurrent writes", "apply poddisruptionbudgets/cache", "apply services/cache")
+		w.requests.mustBe(t, "concurrent writes", "apply deployments/cache", "apply poddisruptionbudgets/cache", "apply services/cache")
 	}()
 	err := w.tryApply(w.rendered()...)
 	t.Errorf("Apply returned %v, want a panic", err)
@@ -222,6 +223,6 @@ func (w *env) configMaps(n int) []*unstructured.Unstructured {
 func (w *env) liveOwner() *cachev1alpha1.Memcached {
 	w.t.Helper()
 	mc := &cachev1alpha1.Memcached{}
-	must(w.t, suite.admin.Get(w.t.Context(), client.ObjectKeyFromObject(w.owner), mc))
+	testenv.NoError(w.t, suite.Client.Get(w.t.Context(), client.ObjectKeyFromObject(w.owner), mc))
 	return mc
 }

@@ -9,20 +9,19 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // prune prunes all but desired and returns what was pruned, as "Kind name".
 func (w *env) prune(desired ...*unstructured.Unstructured) []string {
 	w.t.Helper()
 	pruned, err := w.applier.Prune(w.t.Context(), w.applier.Owner(w.owner), kinds, desired)
-	must(w.t, err)
+	testenv.NoError(w.t, err)
 	var names []string
 	for _, object := range pruned {
 		names = append(names, object.GetObjectKind().GroupVersionKind().Kind+" "+object.GetName())
@@ -53,21 +52,15 @@ func TestPrune_DeletesStaleObjects(t *testing.T) {
 
 	pruned := w.prune(keep...)
 	slices.Sort(pruned)
-	want := []string{
+	if want := []string{
 		"ConfigMap cache-a", "ConfigMap cache-b", "Gadget cache", "NetworkPolicy cache",
 		"Role cache", "Service cache-c", "ServiceAccount cache", "Widget cache",
-	}
-	if !slices.Equal(pruned, want) {
+	}; !slices.Equal(pruned, want) {
 		t.Errorf("pruned %v, want %v", pruned, want)
 	}
-	sent := w.requests.take()
-	slices.Sort(sent)
-	if want := []string{
+	w.requests.mustBe(t, "once they are not rendered",
 		"delete configmaps/cache-a", "delete configmaps/cache-b", "delete gadgets/cache", "delete networkpolicies/cache",
-		"delete roles/cache", "delete serviceaccounts/cache", "delete services/cache-c", "delete widgets/cache",
-	}; !slices.Equal(sent, want) {
-		t.Errorf("sent %v, want %v", sent, want)
-	}
+		"delete roles/cache", "delete serviceaccounts/cache", "delete services/cache-c", "delete widgets/cache")
 	for _, object := range leftovers {
 		w.mustBeGone(object)
 	}
@@ -82,44 +75,25 @@ func TestPrune_DeletesStaleObjects(t *testing.T) {
 // What is not controlled by this very Memcached is not pruned, whatever its label.
 func TestPrune_KeepsObjectsOfOtherOwners(t *testing.T) {
 	t.Parallel()
-	const text = `{apiVersion: v1, kind: ConfigMap, metadata: {name: extra}}`
-	for sentence, change := range map[string]func(w *env, object *unstructured.Unstructured){
-		"nobody's, with our label": func(_ *env, object *unstructured.Unstructured) {
-			object.SetOwnerReferences(nil)
-		},
-		"another Memcached's": func(w *env, object *unstructured.Unstructured) {
-			other := w.memcached("other", 1)
-			object.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(other, cachev1alpha1.MemcachedKind)})
-		},
-		"that of an earlier Memcached of the same name": func(_ *env, object *unstructured.Unstructured) {
-			control(object, "cache.example.com/v1alpha1", "Memcached", "cache", "6b8b4567-0000-4000-8000-000000000000")
-		},
-		"another controller's": func(_ *env, object *unstructured.Unstructured) {
-			control(object, "v1", "ConfigMap", "elsewhere", "1")
-		},
-		"owned by us, but controlled by another owner": func(w *env, object *unstructured.Unstructured) {
-			ours := *metav1.NewControllerRef(w.owner, cachev1alpha1.MemcachedKind)
-			ours.Controller = nil
-			control(object, "v1", "ConfigMap", "elsewhere", "1")
-			object.SetOwnerReferences(append(object.GetOwnerReferences(), ours))
-		},
-		"has our controller reference but not our label": func(_ *env, object *unstructured.Unstructured) {
-			relabel(object, render.ManagedByLabel, "")
-		},
-		"in another namespace": func(_ *env, object *unstructured.Unstructured) {
-			object.SetNamespace("default")
-			object.SetGenerateName("extra-")
-			object.SetName("")
-		},
+	for sentence, changes := range map[string][]change{
+		"nobody's, with our label":                       {uncontrolled},
+		"another Memcached's":                            {controlledByOther},
+		"that of an earlier Memcached of the same name":  {controlledByEarlier},
+		"another controller's":                           {controlledByConfigMap},
+		"owned by us, but controlled by another owner":   {controlledByConfigMap, owned},
+		"has our controller reference but not our label": {unlabel},
+		"in another namespace":                           {inAnotherNamespace},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			w := newEnv(t)
-			object := w.made(text)
-			change(w, object)
+			object := w.made(`{apiVersion: v1, kind: ConfigMap, metadata: {name: extra}}`)
+			for _, change := range changes {
+				change(w, object)
+			}
 			object = w.create(apply.FieldManager, object)
 			t.Cleanup(func() {
-				_ = suite.admin.Delete(context.WithoutCancel(t.Context()), object)
+				_ = suite.Client.Delete(context.WithoutCancel(t.Context()), object)
 			})
 			w.settle(object)
 			if pruned := w.prune(); pruned != nil {
@@ -131,13 +105,23 @@ func TestPrune_KeepsObjectsOfOtherOwners(t *testing.T) {
 	}
 }
 
+func uncontrolled(_ *env, object *unstructured.Unstructured) { object.SetOwnerReferences(nil) }
+
+func unlabel(_ *env, object *unstructured.Unstructured) { relabel(object, render.ManagedByLabel, "") }
+
+func inAnotherNamespace(_ *env, object *unstructured.Unstructured) {
+	object.SetNamespace("default")
+	object.SetGenerateName("extra-")
+	object.SetName("")
+}
+
 // An object that is on its way out is not deleted again.
 func TestPrune_DoesNotRepeatDeletion(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t)
 	object := w.made(`{apiVersion: v1, kind: ConfigMap}`)
 	w.applied(object)
-	w.update("someone", object, func(live *unstructured.Unstructured) { live.SetFinalizers([]string{"example.com/wait"}) })
+	patched(`add /metadata/finalizers ["example.com/wait"]`)(w, object)
 	w.settle(object)
 	if pruned := w.prune(); !slices.Equal(pruned, []string{"ConfigMap cache"}) {
 		t.Errorf("pruned %v", pruned)
@@ -154,21 +138,11 @@ func TestPrune_DoesNotRepeatDeletion(t *testing.T) {
 func TestPrune_DeletesOnlyObservedUID(t *testing.T) {
 	t.Parallel()
 	for sentence, test := range map[string]struct {
-		between func(w *env, object *unstructured.Unstructured) (stranger *unstructured.Unstructured)
-		sent    string
+		isReplaced bool
+		sent       string
 	}{
-		"it goes": {
-			func(w *env, object *unstructured.Unstructured) *unstructured.Unstructured {
-				w.delete(object)
-				return nil
-			}, "delete configmaps/cache 404",
-		},
-		"it is replaced": {
-			func(w *env, object *unstructured.Unstructured) *unstructured.Unstructured {
-				w.delete(object)
-				return w.create("someone", w.foreign(`{apiVersion: v1, kind: ConfigMap}`))
-			}, "delete configmaps/cache 409",
-		},
+		"it goes":        {false, "delete configmaps/cache 404"},
+		"it is replaced": {true, "delete configmaps/cache 409"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -176,12 +150,17 @@ func TestPrune_DeletesOnlyObservedUID(t *testing.T) {
 			object := w.made(`{apiVersion: v1, kind: ConfigMap}`)
 			w.applied(object)
 			var stranger *unstructured.Unstructured
-			w.requests.between("delete configmaps/cache", func() { stranger = test.between(w, object) })
+			w.requests.between("delete configmaps/cache", func() {
+				w.delete(object)
+				if test.isReplaced {
+					stranger = w.create("someone", w.foreign(`{apiVersion: v1, kind: ConfigMap}`))
+				}
+			})
 			if pruned := w.prune(); pruned != nil {
 				t.Errorf("pruned %v", pruned)
 			}
 			w.requests.mustBe(t, "pruning", test.sent)
-			if stranger != nil {
+			if test.isReplaced {
 				w.mustBeUntouched(stranger)
 			}
 		})

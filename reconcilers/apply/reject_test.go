@@ -14,69 +14,60 @@ import (
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
-var reportsRejectedObjectsTests = map[string]struct {
+// rejections are changes of the rendered Deployment that the server, or its schema, rejects.
+var rejections = map[string]struct {
 	// before is what was applied first, if anything.
-	before   func(w *env) *unstructured.Unstructured
-	change   func(t *testing.T, deployment *unstructured.Unstructured)
-	terminal bool
-	words    []string
-	sent     []string
+	before func(w *env) *unstructured.Unstructured
+	change change
+	words  []string
+	sent   []string
 }{
 	"sets a value that is not allowed": {
-		change: func(t *testing.T, deployment *unstructured.Unstructured) {
-			set(t, deployment, int64(-1), "spec", "replicas")
-		},
-		terminal: true,
-		words:    []string{"creating Deployment cache", "spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
-		sent:     []string{"apply deployments/cache 422"},
+		change: setsField(int64(-1), "spec", "replicas"),
+		words:  []string{"creating Deployment cache", "spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
+		sent:   []string{"apply deployments/cache 422"},
 	},
 	"lacks a required field": {
-		change: func(_ *testing.T, deployment *unstructured.Unstructured) {
-			delete(container(deployment), "image")
-		},
-		terminal: true,
-		words:    []string{"creating Deployment cache", "containers[0].image: Required value"},
-		sent:     []string{"apply deployments/cache 422"},
+		change: func(_ *env, deployment *unstructured.Unstructured) { delete(container(deployment), "image") },
+		words:  []string{"creating Deployment cache", "containers[0].image: Required value"},
+		sent:   []string{"apply deployments/cache 422"},
 	},
 	"changes an immutable field": {
 		before: (*env).deployment,
-		change: func(t *testing.T, deployment *unstructured.Unstructured) {
-			set(t, deployment, "other", "spec", "selector", "matchLabels", "memcached_cr")
-			set(t, deployment, "other", "spec", "template", "metadata", "labels", "memcached_cr")
+		change: func(w *env, deployment *unstructured.Unstructured) {
+			set(w.t, deployment, "other", "spec", "selector", "matchLabels", "memcached_cr")
+			set(w.t, deployment, "other", "spec", "template", "metadata", "labels", "memcached_cr")
 		},
-		terminal: true,
-		words:    []string{"applying Deployment cache", "field is immutable"},
+		words: []string{"applying Deployment cache", "field is immutable"},
 		// It looks whether another client set an alternative to a field of ours.
 		sent: []string{"apply deployments/cache 422", "get deployments/cache"},
 	},
 	"sets an unknown field": {
-		change: func(t *testing.T, deployment *unstructured.Unstructured) {
-			set(t, deployment, int64(1), "spec", "Replicas")
-		},
-		terminal: true,
-		words:    []string{"Deployment cache", "spec.Replicas: unknown field"},
+		change: setsField(int64(1), "spec", "Replicas"),
+		words:  []string{"Deployment cache", "spec.Replicas: unknown field"},
 	},
 	"sets a value of another type": {
-		change: func(t *testing.T, deployment *unstructured.Unstructured) {
-			set(t, deployment, "three", "spec", "replicas")
-		},
-		terminal: true,
-		words:    []string{"Deployment cache", "spec.replicas: expected a number"},
+		change: setsField("three", "spec", "replicas"),
+		words:  []string{"Deployment cache", "spec.replicas: expected a number"},
 	},
 	"sets an invalid quantity": {
-		change: func(_ *testing.T, deployment *unstructured.Unstructured) {
+		change: func(_ *env, deployment *unstructured.Unstructured) {
 			container(deployment)["resources"] = map[string]any{"limits": map[string]any{"memory": "much"}}
 		},
-		terminal: true,
-		words:    []string{"Deployment cache", "a quantity is malformed"},
+		words: []string{"Deployment cache", "a quantity is malformed"},
 	},
+}
+
+// setsField sets a field of the rendered object.
+func setsField(value any, path ...string) change {
+	return func(w *env, object *unstructured.Unstructured) { set(w.t, object, value, path...) }
 }
 
 // What the server rejects does not keep the other objects from being made, and is
 // final when the server judged the object itself.
 func TestApply_ReportsRejectedObjects(t *testing.T) {
 	t.Parallel()
-	for sentence, test := range reportsRejectedObjectsTests {
+	for sentence, test := range rejections {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			w := newEnv(t)
@@ -84,15 +75,15 @@ func TestApply_ReportsRejectedObjects(t *testing.T) {
 				w.applied(test.before(w))
 			}
 			objects := w.rendered()
-			test.change(t, objects[1])
+			test.change(w, objects[1])
 			results := w.applyAll(objects)
 			w.requests.mustBe(t, "at first", slices.Concat([]string{"apply services/cache"}, test.sent, []string{"apply poddisruptionbudgets/cache"})...)
 			if results[0].Action != apply.Created || results[2].Action != apply.Created {
 				t.Errorf("the other objects are %s (%v) and %s (%v)", results[0].Action, results[0].Err, results[2].Action, results[2].Err)
 			}
 			rejected := results[1]
-			if rejected.Action != apply.Failed || rejected.Err == nil || apply.IsTerminal(rejected.Err) != test.terminal {
-				t.Fatalf("the Deployment is %s: %v; want it failed, terminally: %v", rejected.Action, rejected.Err, test.terminal)
+			if rejected.Action != apply.Failed || rejected.Err == nil || !apply.IsTerminal(rejected.Err) {
+				t.Fatalf("the Deployment is %s: %v; want it failed, terminally", rejected.Action, rejected.Err)
 			}
 			for _, words := range test.words {
 				if !strings.Contains(rejected.Err.Error(), words) {
@@ -117,7 +108,7 @@ func TestIsTerminal_QuotaIsNot(t *testing.T) {
 		none := map[string]any{"count/deployments.apps": "0"}
 		live.Object["status"] = map[string]any{"hard": none, "used": none}
 	})
-	w.awaitAdmission(func(_ *unstructured.Unstructured, err error) bool { return apierrors.IsForbidden(err) })
+	w.eventuallyAdmits(func(_ *unstructured.Unstructured, err error) bool { return apierrors.IsForbidden(err) })
 
 	objects := w.rendered()
 	results := w.applyAll(objects)
@@ -128,6 +119,6 @@ func TestIsTerminal_QuotaIsNot(t *testing.T) {
 	}
 
 	w.remove(quota)
-	w.awaitAdmission(func(_ *unstructured.Unstructured, err error) bool { return err == nil })
+	w.eventuallyAdmits(func(_ *unstructured.Unstructured, err error) bool { return err == nil })
 	w.apply("without the quota", apply.Created, objects[1])
 }

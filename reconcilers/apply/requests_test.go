@@ -3,81 +3,43 @@
 package apply_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
-// requests lists what an operator's client sent, as "apply deployments/cache", with
-// the server's answer added when it is an error: "apply deployments/cache 409".
-type requests struct {
-	mu   sync.Mutex
-	sent []string
-	// verified counts the reads of the owner, which sent does not have.
-	verified int
-	// before is called before a request is sent: what happens between the operator's
-	// look at an object and its write.
-	before func(request string)
-}
+// requests records what an operator's clients sent. Tests write a request as "apply deployments/cache", with
+// the status of the answer when it is an error: "apply deployments/cache 409".
+type requests struct{ testenv.Recorder }
 
-// verification is the request that comes before each write for an owner; the answer
-// may be an error.
-const verification = "get memcacheds/cache"
-
-// watch makes config's clients report to r.
-func (r *requests) watch(config *rest.Config) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			name := nameOf(request)
-			r.mu.Lock()
-			before := r.before
-			r.mu.Unlock()
-			if before != nil {
-				before(name)
-			}
-			response, err := next.RoundTrip(request)
-			if err == nil && response.StatusCode >= http.StatusBadRequest {
-				name = fmt.Sprintf("%s %d", name, response.StatusCode)
-			}
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			if strings.HasPrefix(name, verification) {
-				r.verified++
-			} else {
-				r.sent = append(r.sent, name)
-			}
-			return response, err
-		})
-	})
+// config is the operator's, whose clients report to r.
+func (r *requests) config() *rest.Config {
+	config := rest.CopyConfig(suite.Operator)
+	config.Wrap(r.Wrap)
 	return config
 }
 
-// between calls f before the next request of that name is sent.
+// between calls f before the next request of that name is sent: after the operator's
+// look at an object and before its write.
 func (r *requests) between(request string, f func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var once sync.Once
-	r.before = func(name string) {
-		if name == request {
-			once.Do(f)
-		}
-	}
+	r.OnFirst(func(sent testenv.Request) bool { return nameOf(sent) == request }, func(context.Context) { f() })
 }
 
 // take returns the requests sent since the last call, by object, since those for different ones
 // are sent at the same moment; those for one object are in their order.
 func (r *requests) take() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	sent := r.sent
-	r.sent = nil
-	return byObject(sent)
+	var names []string
+	for _, request := range r.Take(func(r testenv.Request) bool { return !isVerification(r) }) {
+		names = append(names, nameOf(request))
+	}
+	return byObject(names)
 }
 
 // byObject sorts requests by the object that they are for.
@@ -88,12 +50,11 @@ func byObject(requests []string) []string {
 }
 
 // takeVerified returns how often the owner was read since the last call.
-func (r *requests) takeVerified() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	verified := r.verified
-	r.verified = 0
-	return verified
+func (r *requests) takeVerified() int { return len(r.Take(isVerification)) }
+
+// isVerification reports whether r reads the owner, which comes before each write for it.
+func isVerification(r testenv.Request) bool {
+	return strings.HasPrefix(nameOf(r), "get memcacheds/cache")
 }
 
 // mustBe compares the requests sent since the last look with want, object by object.
@@ -105,22 +66,19 @@ func (r *requests) mustBe(t *testing.T, when string, want ...string) {
 	}
 }
 
-// nameOf names a request: what it does, the resource, and the object's name.
-func nameOf(request *http.Request) string {
-	verb := strings.ToLower(request.Method)
-	if request.Method == http.MethodPatch {
-		verb = "patch"
-		if strings.HasPrefix(request.Header.Get("Content-Type"), "application/apply-patch") {
-			verb = "apply"
-		}
+// nameOf names a request: what it does, the resource, the object's name, and the status of an error.
+func nameOf(r testenv.Request) string {
+	name := strings.ToLower(r.Method)
+	if r.IsApply {
+		name = "apply"
 	}
-	parts := strings.Split(request.URL.Path, "/")
+	parts := strings.Split(r.Path, "/")
 	if i := slices.Index(parts, "namespaces"); i >= 0 && len(parts) > i+2 {
 		parts = parts[i+2:]
 	}
-	return verb + " " + strings.Join(parts, "/")
+	name += " " + strings.Join(parts, "/")
+	if r.Status >= http.StatusBadRequest {
+		name = fmt.Sprintf("%s %d", name, r.Status)
+	}
+	return name
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // staleReader reads through live until it is frozen, and from then on what live showed.
@@ -36,15 +37,15 @@ func (w *env) freeze() {
 	for _, kind := range kinds {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		must(w.t, suite.admin.List(w.t.Context(), list, client.InNamespace(w.namespace)))
+		testenv.NoError(w.t, suite.Client.List(w.t.Context(), list, client.InNamespace(w.namespace)))
 		indexer := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, apply.OwnerIndexers)
 		for _, item := range list.Items {
 			object, err := apply.NewObject(suite.scheme, kind)
-			must(w.t, err)
+			testenv.NoError(w.t, err)
 			err = suite.cache.Get(w.t.Context(), client.ObjectKeyFromObject(&item), object)
-			must(w.t, client.IgnoreNotFound(err))
+			testenv.NoError(w.t, client.IgnoreNotFound(err))
 			if err == nil {
-				must(w.t, indexer.Add(object))
+				testenv.NoError(w.t, indexer.Add(object))
 			}
 		}
 		frozen[kind.GroupKind()] = indexer
@@ -117,7 +118,7 @@ func TestPrune_CacheIsOutOfDate(t *testing.T) {
 		"sends one request for an object that another client deleted": func(w *env, extra *unstructured.Unstructured) {
 			w.applied(extra)
 			w.freeze()
-			must(w.t, suite.admin.Delete(w.t.Context(), extra.DeepCopy()))
+			suite.Delete(w.t, extra.DeepCopy())
 			w.prune()
 			if sent := w.requests.take(); len(sent) != 1 {
 				w.t.Errorf("sent %v", sent)
@@ -183,14 +184,14 @@ func TestApply_ObjectDeletedThatCacheShows(t *testing.T) {
 				extra := w.made(text)
 				w.applied(extra)
 				live := extra.DeepCopy()
-				must(t, suite.admin.Get(t.Context(), client.ObjectKeyFromObject(live), live))
+				testenv.NoError(t, suite.Client.Get(t.Context(), client.ObjectKeyFromObject(live), live))
 				live.SetFinalizers(test.finalizers)
-				must(t, suite.admin.Update(t.Context(), live))
+				testenv.NoError(t, suite.Client.Update(t.Context(), live))
 				t.Cleanup(func() {
 					live := extra.DeepCopy()
-					if err := suite.admin.Get(context.WithoutCancel(t.Context()), client.ObjectKeyFromObject(live), live); err == nil {
+					if err := suite.Client.Get(context.WithoutCancel(t.Context()), client.ObjectKeyFromObject(live), live); err == nil {
 						live.SetFinalizers(nil)
-						must(t, suite.admin.Update(context.WithoutCancel(t.Context()), live))
+						testenv.NoError(t, suite.Client.Update(context.WithoutCancel(t.Context()), live))
 					}
 				})
 				w.freeze()

@@ -3,7 +3,6 @@
 package apply_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,45 +14,9 @@ import (
 
 // policy makes the API server change every Deployment of the env by expression, the
 // mutation of a MutatingAdmissionPolicy, until the returned function takes it away.
-// It has begun when a Deployment comes out mutated.
 func (w *env) policy(expression string, mutated func(created *unstructured.Unstructured) bool) (takeAway func()) {
 	w.t.Helper()
-	suite.plane.SkipUnlessServed(w.t, "MutatingAdmissionPolicy.v1.admissionregistration.k8s.io")
-	name := w.namespace
-	policy := parse(w.t, fmt.Sprintf(`
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicy
-metadata: {name: %[1]s}
-spec:
-  reinvocationPolicy: Never
-  failurePolicy: Fail
-  matchConstraints:
-    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}
-    resourceRules:
-    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments]}
-  mutations:
-  - patchType: JSONPatch
-    jsonPatch: {expression: %[2]q}
-`, name, expression))
-	binding := parse(w.t, fmt.Sprintf(`
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicyBinding
-metadata: {name: %[1]s}
-spec: {policyName: %[1]s}
-`, name))
-	must(w.t, suite.plane.Apply(w.t.Context(), policy))
-	must(w.t, suite.plane.Apply(w.t.Context(), binding))
-	w.awaitAdmission(func(created *unstructured.Unstructured, err error) bool {
-		return err == nil && mutated(created)
-	})
-	return func() {
-		w.t.Helper()
-		w.delete(binding)
-		w.delete(policy)
-		w.awaitAdmission(func(created *unstructured.Unstructured, err error) bool {
-			return err == nil && !mutated(created)
-		})
-	}
+	return suite.MutateDeployments(w.t, w.probe(), expression, mutated)
 }
 
 const (
@@ -66,6 +29,27 @@ func isMirrored(created *unstructured.Unstructured) bool {
 	return container(created)["image"] == mirrored
 }
 
+// mustSurvive applies object, in which the policy changes the image, and checks that this is reported
+// and not tried again.
+func (w *env) mustSurvive(when string, action apply.Action, object *unstructured.Unstructured) {
+	w.t.Helper()
+	result := w.apply(when, action, object)[0]
+	w.requests.mustBe(w.t, when, "apply deployments/cache")
+	if !strings.Contains(result.Drift, imagePath) || strings.Contains(result.Drift, "replicas") {
+		w.t.Errorf("%s: what survived is %q, want the image", when, result.Drift)
+	}
+	for _, then := range []string{"at once again", "once the cache knows", "and again"} {
+		if result := w.apply(when+", "+then, apply.Unchanged, object)[0]; !strings.Contains(result.Drift, imagePath) || result.NewDrift {
+			w.t.Errorf("%s, %s: reported are %q, as news: %v", when, then, result.Drift, result.NewDrift)
+		}
+		w.requests.mustBe(w.t, when+", "+then)
+		w.settle(object)
+	}
+	if got := container(w.live(object))["image"]; got != mirrored {
+		w.t.Errorf("%s: the image is %v", when, got)
+	}
+}
+
 // What a policy makes of our objects is reported, as news once, and tried again only when
 // something changes or after some time.
 func TestApply_DoesNotRetryUnresolvedDrift(t *testing.T) {
@@ -73,56 +57,33 @@ func TestApply_DoesNotRetryUnresolvedDrift(t *testing.T) {
 	w := newEnv(t)
 	w.policy(setImage, isMirrored)
 	object := w.deployment()
-
-	mustSurvive := func(when string, action apply.Action) {
-		t.Helper()
-		result := w.apply(when, action, object)[0]
-		w.requests.mustBe(t, when, "apply deployments/cache")
-		if !strings.Contains(result.Drift, imagePath) || strings.Contains(result.Drift, "replicas") {
-			t.Errorf("%s: what survived is %q, want the image", when, result.Drift)
-		}
-		quiet := func(when string) {
-			t.Helper()
-			if result := w.apply(when, apply.Unchanged, object)[0]; !strings.Contains(result.Drift, imagePath) || result.NewDrift {
-				t.Errorf("%s: reported are %q, as news: %v", when, result.Drift, result.NewDrift)
-			}
-			w.requests.mustBe(t, when)
-		}
-		quiet(when + ", at once again")
-		w.settle(object)
-		quiet(when + ", once the cache knows")
-		quiet(when + ", and again")
-		if got := container(w.live(object))["image"]; got != mirrored {
-			t.Errorf("%s: the image is %v", when, got)
-		}
-	}
-	mustSurvive("when it is made", apply.Created)
+	w.mustSurvive("when it is made", apply.Created, object)
 
 	w.updateStatus(object, func(live *unstructured.Unstructured) { live.Object["status"] = map[string]any{"replicas": int64(3)} })
-	w.update("someone", object, func(live *unstructured.Unstructured) { live.SetAnnotations(map[string]string{"a": "b"}) })
+	patched(`add /metadata/annotations {"a": "b"}`)(w, object)
 	w.settle(object)
 	w.apply("when others change what is theirs", apply.Unchanged, object)
 	w.requests.mustBe(t, "when others change what is theirs")
 
 	set(t, object, int64(5), "spec", "replicas")
-	mustSurvive("when something else is rendered", apply.Configured)
+	w.mustSurvive("when something else is rendered", apply.Configured, object)
 
 	container(object)["image"] = "memcached:1.6.46"
-	mustSurvive("when another image is rendered", apply.Configured)
+	w.mustSurvive("when another image is rendered", apply.Configured, object)
 
-	w.update("someone", object, func(live *unstructured.Unstructured) { set(t, live, int64(1), "spec", "replicas") })
+	patched("replace /spec/replicas 1")(w, object)
 	w.settle(object)
-	mustSurvive("when the Deployment is scaled", apply.Configured)
+	w.mustSurvive("when the Deployment is scaled", apply.Configured, object)
 
-	w.update("someone", object, func(live *unstructured.Unstructured) { container(live)["image"] = "memcached:other" })
+	patched(`replace /spec/template/spec/containers/0/image "memcached:other"`)(w, object)
 	w.settle(object)
-	mustSurvive("when another client sets the image, which the policy changes back", apply.Configured)
+	w.mustSurvive("when another client sets the image, which the policy changes back", apply.Configured, object)
 
 	w.clock.advance(time.Minute)
-	mustSurvive("after a minute", apply.Configured)
+	w.mustSurvive("after a minute", apply.Configured, object)
 
 	w.restart()
-	mustSurvive("after a restart", apply.Configured)
+	w.mustSurvive("after a restart", apply.Configured, object)
 }
 
 // When the policy goes, what it changed is reverted.

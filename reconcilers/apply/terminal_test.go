@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 func TestIsTerminal_Errors(t *testing.T) {
@@ -86,7 +87,7 @@ func TestNewObject_TypedOrUnstructured(t *testing.T) {
 				}
 				return
 			}
-			must(t, err)
+			testenv.NoError(t, err)
 			if got := fmt.Sprintf("%T", object); got != test.want || object.GetObjectKind().GroupVersionKind() != test.kind {
 				t.Errorf("got a %s of %s, want a %s", got, object.GetObjectKind().GroupVersionKind(), test.want)
 			}

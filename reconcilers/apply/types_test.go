@@ -3,6 +3,7 @@
 package apply_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 func TestTypes_ReadsOnlyMissingSchemasFromServer(t *testing.T) {
@@ -44,11 +46,11 @@ func TestTypes_ReadsOnlyMissingSchemasFromServer(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			sent := &requests{}
-			server, err := discovery.NewDiscoveryClientForConfig(sent.watch(suite.operator))
-			must(t, err)
+			server, err := discovery.NewDiscoveryClientForConfig(sent.config())
+			testenv.NoError(t, err)
 			_, err = apply.NewTypes(suite.scheme, server.OpenAPIV3(), test.kinds)
 			if test.err == "" {
-				must(t, err)
+				testenv.NoError(t, err)
 			} else if err == nil || !strings.Contains(err.Error(), test.err) {
 				t.Errorf("got %v, want %q", err, test.err)
 			}
@@ -60,10 +62,10 @@ func TestTypes_ReadsOnlyMissingSchemasFromServer(t *testing.T) {
 func TestTypes_LoadSchemaOncePublished(t *testing.T) {
 	t.Parallel()
 	sent := &requests{}
-	server, err := discovery.NewDiscoveryClientForConfig(sent.watch(suite.operator))
-	must(t, err)
+	server, err := discovery.NewDiscoveryClientForConfig(sent.config())
+	testenv.NoError(t, err)
 	types, err := apply.NewTypes(suite.scheme, server.OpenAPIV3(), nil)
-	must(t, err)
+	testenv.NoError(t, err)
 	for _, test := range []struct {
 		kind schema.GroupVersionKind
 		want bool
@@ -79,12 +81,12 @@ func TestTypes_LoadSchemaOncePublished(t *testing.T) {
 	}
 	const index, group = "get /openapi/v3", "get /openapi/v3/apis/test.example.com/v1"
 	sent.mustBe(t, "learning", index, index, group, index, group)
-	_, err = types.ObjectToTyped(parse(t, `{apiVersion: test.example.com/v1, kind: Widget, spec: {size: a}}`))
+	_, err = types.ObjectToTyped(testenv.Parse(t, `{apiVersion: test.example.com/v1, kind: Widget, spec: {size: a}}`))
 	if err == nil || !strings.Contains(err.Error(), ".spec.size: expected numeric") {
 		t.Errorf("what was learnt is not used: %v", err)
 	}
 	unreachable, err := apply.NewTypes(suite.scheme, nobody(t).OpenAPIV3(), nil)
-	must(t, err)
+	testenv.NoError(t, err)
 	if _, err := unreachable.LoadSchema(widgetKind); err == nil {
 		t.Error("a server that does not answer is no error")
 	}
@@ -94,7 +96,7 @@ func TestTypes_LoadSchemaOncePublished(t *testing.T) {
 func nobody(t *testing.T) *discovery.DiscoveryClient {
 	t.Helper()
 	client, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://127.0.0.1:1"})
-	must(t, err)
+	testenv.NoError(t, err)
 	return client
 }
 
@@ -110,7 +112,7 @@ func TestTypes_ChecksFieldsOfEveryKind(t *testing.T) {
 		`{apiVersion: loose.example.com/v1, kind: Gadget, anything: [{goes: 1}, two]}`: "",
 		`{apiVersion: elsewhere.example.com/v1, kind: Nothing, spec: {}}`:              "no kind \"Nothing\" is registered",
 	} {
-		_, err := suite.types.ObjectToTyped(parse(t, text))
+		_, err := suite.types.ObjectToTyped(testenv.Parse(t, text))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
@@ -123,11 +125,11 @@ func TestTypes_TypedToObject(t *testing.T) {
 		`{apiVersion: v1, kind: ConfigMap, data: {a: b}}`,
 		`{apiVersion: test.example.com/v1, kind: Widget, spec: {size: 1}}`,
 	} {
-		object := parse(t, text)
+		object := testenv.Parse(t, text)
 		value, err := suite.types.ObjectToTyped(object)
-		must(t, err)
+		testenv.NoError(t, err)
 		again, err := suite.types.TypedToObject(value)
-		must(t, err)
+		testenv.NoError(t, err)
 		mustBeSame(t, again.(*unstructured.Unstructured).Object, object.Object)
 	}
 }
@@ -139,13 +141,11 @@ func TestTypes_ToleratesChangedCRD(t *testing.T) {
 	w := newEnv(t)
 	object := w.made(`{apiVersion: changing.example.com/v1, kind: Gizmo, spec: {size: 1}}`)
 	w.applied(object)
-	definition := parse(t, strings.Replace(gizmos, "{type: integer}", "{type: integer}\n              novel: {type: string, default: here}", 1))
-	must(t, suite.plane.Apply(t.Context(), definition))
-	w.eventually("the new field is there", func() bool {
-		w.update("someone", object, func(live *unstructured.Unstructured) {
-			live.SetAnnotations(map[string]string{"now": time.Now().String()})
-		})
-		return get(t, w.live(object), "spec", "novel") == "here"
+	testenv.NoError(t, suite.ApplyYAML(t.Context(), gizmos(", novel: {type: string, default: here}")))
+	testenv.Eventually(t, "the new field is there", func() bool {
+		patched(fmt.Sprintf(`add /metadata/annotations {"now": %q}`, time.Now()))(w, object)
+		novel, _, _ := unstructured.NestedString(w.live(object).Object, "spec", "novel")
+		return novel == "here"
 	})
 	w.settle(object)
 	w.mustHold("with a field that the operator does not know", object)

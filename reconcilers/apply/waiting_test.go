@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/example/memcached-operator/reconcilers/apply"
-	"github.com/example/memcached-operator/reconcilers/render"
 )
 
 // Nothing is written to an object that is being deleted; the next one is made when
@@ -19,22 +18,13 @@ import (
 func TestApply_WaitsForObjectBeingDeleted(t *testing.T) {
 	t.Parallel()
 	for sentence, test := range map[string]struct {
-		change func(live *unstructured.Unstructured)
+		change change
 		want   []string
 	}{
-		"in the cache": {
-			func(*unstructured.Unstructured) {}, nil,
-		},
-		"in the cache, with a difference": {
-			func(live *unstructured.Unstructured) { container(live)["image"] = "memcached:latest" }, nil,
-		},
-		"in the cache, without owner reference": {
-			func(live *unstructured.Unstructured) { live.SetOwnerReferences(nil) }, nil,
-		},
-		"not in the cache": {
-			func(live *unstructured.Unstructured) { relabel(live, render.ManagedByLabel, "") },
-			[]string{"apply deployments/cache 409", "get deployments/cache"},
-		},
+		"in the cache":                          {unchanged, nil},
+		"in the cache, with a difference":       {func(_ *env, live *unstructured.Unstructured) { container(live)["image"] = "memcached:latest" }, nil},
+		"in the cache, without owner reference": {uncontrolled, nil},
+		"not in the cache":                      {unlabel, []string{"apply deployments/cache 409", "get deployments/cache"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +33,7 @@ func TestApply_WaitsForObjectBeingDeleted(t *testing.T) {
 			w.applied(object)
 			w.update("someone", object, func(live *unstructured.Unstructured) {
 				live.SetFinalizers([]string{"example.com/wait"})
-				test.change(live)
+				test.change(w, live)
 			})
 			w.delete(object)
 			going := w.live(object)
@@ -70,8 +60,8 @@ func TestApply_WaitsForNamespaceBeingDeleted(t *testing.T) {
 	w := newEnv(t)
 	objects := w.rendered()
 	w.applied(objects[0])
-	must(t, suite.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
-	w.awaitAdmission(func(_ *unstructured.Unstructured, err error) bool {
+	suite.Delete(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})
+	w.eventuallyAdmits(func(_ *unstructured.Unstructured, err error) bool {
 		return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 	})
 

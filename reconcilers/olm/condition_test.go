@@ -40,80 +40,89 @@ func going(mc cachev1alpha1.Memcached) cachev1alpha1.Memcached {
 	return mc
 }
 
-func TestDesiredCondition_FollowsRollouts(t *testing.T) {
-	t.Parallel()
-	const minute = time.Minute
-	settled := memcached("settled",
+var (
+	settled = memcached("settled",
 		metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ready"},
 		metav1.Condition{Type: "Available", Status: metav1.ConditionTrue, Reason: "MinimumPodsReady"})
-	stalled := memcached("stalled",
+	stalled = memcached("stalled",
 		metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "ProgressDeadlineExceeded"},
 		metav1.Condition{Type: "Stalled", Status: metav1.ConditionTrue, Reason: "ProgressDeadlineExceeded"})
-	idle := condition(metav1.ConditionTrue, "NoRollOut", "no Memcached is rolling out")
-	waits := func(message string) metav1.Condition { return condition(metav1.ConditionFalse, "RollingOut", message) }
-	overdue := func(message string) metav1.Condition {
-		return condition(metav1.ConditionTrue, "RollOutOverdue", "rolling out for more than 30m0s, not blocking the upgrade any longer: "+message)
-	}
-	for sentence, test := range map[string]struct {
-		given []cachev1alpha1.Memcached
-		want  metav1.Condition
-		holds time.Duration
-	}{
-		"no Memcached":                           {nil, idle, 0},
-		"a Memcached that was not looked at yet": {[]cachev1alpha1.Memcached{memcached("new")}, idle, 0},
-		"settled ones":                           {[]cachev1alpha1.Memcached{settled, settled}, idle, 0},
-		"a stalled one has to be acted on, and the operator's upgrade may be that": {[]cachev1alpha1.Memcached{stalled}, idle, 0},
-		"one rolls out among settled ones": {
-			[]cachev1alpha1.Memcached{settled, rolling("a", 10*minute), stalled}, waits("rolling out: shop/a"), 20 * minute,
-		},
-		"a rollout that has just begun": {
-			[]cachev1alpha1.Memcached{rolling("a", 0)}, waits("rolling out: shop/a"), 30 * minute,
-		},
-		"several are named in order, whichever came first": {
-			[]cachev1alpha1.Memcached{rolling("c", minute), rolling("a", 2*minute), rolling("b", 3*minute)},
-			waits("rolling out: shop/a, shop/b, shop/c"), 27 * minute,
-		},
-		"three are named and the others counted": {
-			[]cachev1alpha1.Memcached{rolling("e", 0), rolling("d", 0), rolling("c", 0), rolling("b", 0), rolling("a", 0)},
-			waits("rolling out: shop/a, shop/b, shop/c and 2 more"), 30 * minute,
-		},
-		"a pod that cannot be pulled is part of a rollout": {
-			[]cachev1alpha1.Memcached{memcached("a", reconciling("ImagePullBackOff", minute))}, waits("rolling out: shop/a"), 29 * minute,
-		},
-		"pods that a quota stops are part of a rollout": {
-			[]cachev1alpha1.Memcached{memcached("a", reconciling("FailedCreate", minute))}, waits("rolling out: shop/a"), 29 * minute,
-		},
-		"a failed write is no rollout": {
-			[]cachev1alpha1.Memcached{memcached("a", reconciling("ApplyFailed", minute))}, idle, 0,
-		},
-		"waiting for an earlier object is no rollout": {
-			[]cachev1alpha1.Memcached{memcached("a", reconciling("WaitingForDeletion", minute))}, idle, 0,
-		},
-		"a condition that is not True says nothing": {
-			[]cachev1alpha1.Memcached{memcached("a", metav1.Condition{Type: "Reconciling", Status: metav1.ConditionFalse, Reason: "RollingOut"})}, idle, 0,
-		},
-		"a Memcached that is being deleted rolls nothing out": {
-			[]cachev1alpha1.Memcached{going(rolling("a", minute))}, idle, 0,
-		},
-		"a second before the bound": {
-			[]cachev1alpha1.Memcached{rolling("a", 30*minute-time.Second)}, waits("rolling out: shop/a"), time.Second,
-		},
-		"at the bound": {
-			[]cachev1alpha1.Memcached{rolling("a", 30*minute)}, overdue("shop/a"), 0,
-		},
-		"an overdue one is not named beside one that is waited for": {
-			[]cachev1alpha1.Memcached{rolling("a", 31*minute), rolling("b", 29*minute)}, waits("rolling out: shop/b"), minute,
-		},
-		"the soonest end of several counts": {
-			[]cachev1alpha1.Memcached{rolling("a", 29*minute), rolling("b", 28*minute)}, waits("rolling out: shop/a, shop/b"), minute,
-		},
-		"a clock that is a little ahead": {
-			[]cachev1alpha1.Memcached{rolling("a", -time.Second)}, waits("rolling out: shop/a"), 30*minute + time.Second,
-		},
-		"a clock that is far ahead holds nothing": {
-			[]cachev1alpha1.Memcached{rolling("a", -365*24*time.Hour)}, overdue("shop/a"), 0,
-		},
-	} {
+	idle = condition(metav1.ConditionTrue, "NoRollOut", "no Memcached is rolling out")
+)
+
+func waits(message string) metav1.Condition {
+	return condition(metav1.ConditionFalse, "RollingOut", message)
+}
+
+func overdue(message string) metav1.Condition {
+	return condition(metav1.ConditionTrue, "RollOutOverdue", "rolling out for more than 30m0s, not blocking the upgrade any longer: "+message)
+}
+
+// rollouts are Memcacheds, the condition that they make, and how long that holds.
+var rollouts = map[string]struct {
+	given memcacheds
+	want  metav1.Condition
+	holds time.Duration
+}{
+	"no Memcached":                           {nil, idle, 0},
+	"a Memcached that was not looked at yet": {memcacheds{memcached("new")}, idle, 0},
+	"settled ones":                           {memcacheds{settled, settled}, idle, 0},
+	"a stalled one has to be acted on, and the operator's upgrade may be that": {memcacheds{stalled}, idle, 0},
+	"one rolls out among settled ones": {
+		memcacheds{settled, rolling("a", 10*time.Minute), stalled}, waits("rolling out: shop/a"), 20 * time.Minute,
+	},
+	"a rollout that has just begun": {
+		memcacheds{rolling("a", 0)}, waits("rolling out: shop/a"), 30 * time.Minute,
+	},
+	"several are named in order, whichever came first": {
+		memcacheds{rolling("c", time.Minute), rolling("a", 2*time.Minute), rolling("b", 3*time.Minute)},
+		waits("rolling out: shop/a, shop/b, shop/c"), 27 * time.Minute,
+	},
+	"three are named and the others counted": {
+		memcacheds{rolling("e", 0), rolling("d", 0), rolling("c", 0), rolling("b", 0), rolling("a", 0)},
+		waits("rolling out: shop/a, shop/b, shop/c and 2 more"), 30 * time.Minute,
+	},
+	"a pod that cannot be pulled is part of a rollout": {
+		memcacheds{memcached("a", reconciling("ImagePullBackOff", time.Minute))}, waits("rolling out: shop/a"), 29 * time.Minute,
+	},
+	"pods that a quota stops are part of a rollout": {
+		memcacheds{memcached("a", reconciling("FailedCreate", time.Minute))}, waits("rolling out: shop/a"), 29 * time.Minute,
+	},
+	"a failed write is no rollout": {
+		memcacheds{memcached("a", reconciling("ApplyFailed", time.Minute))}, idle, 0,
+	},
+	"waiting for an earlier object is no rollout": {
+		memcacheds{memcached("a", reconciling("WaitingForDeletion", time.Minute))}, idle, 0,
+	},
+	"a condition that is not True says nothing": {
+		memcacheds{memcached("a", metav1.Condition{Type: "Reconciling", Status: metav1.ConditionFalse, Reason: "RollingOut"})}, idle, 0,
+	},
+	"a Memcached that is being deleted rolls nothing out": {
+		memcacheds{going(rolling("a", time.Minute))}, idle, 0,
+	},
+	"a second before the bound": {
+		memcacheds{rolling("a", 30*time.Minute-time.Second)}, waits("rolling out: shop/a"), time.Second,
+	},
+	"at the bound": {
+		memcacheds{rolling("a", 30*time.Minute)}, overdue("shop/a"), 0,
+	},
+	"an overdue one is not named beside one that is waited for": {
+		memcacheds{rolling("a", 31*time.Minute), rolling("b", 29*time.Minute)}, waits("rolling out: shop/b"), time.Minute,
+	},
+	"the soonest end of several counts": {
+		memcacheds{rolling("a", 29*time.Minute), rolling("b", 28*time.Minute)}, waits("rolling out: shop/a, shop/b"), time.Minute,
+	},
+	"a clock that is a little ahead": {
+		memcacheds{rolling("a", -time.Second)}, waits("rolling out: shop/a"), 30*time.Minute + time.Second,
+	},
+	"a clock that is far ahead holds nothing": {
+		memcacheds{rolling("a", -365*24*time.Hour)}, overdue("shop/a"), 0,
+	},
+}
+
+func TestDesiredCondition_FollowsRollouts(t *testing.T) {
+	t.Parallel()
+	for sentence, test := range rollouts {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			got, holds := desiredCondition(test.given, now, bound)

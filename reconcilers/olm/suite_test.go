@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr/funcr"
 	apiv2 "github.com/operator-framework/api/pkg/operators/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/rest"
@@ -62,8 +61,7 @@ type operator struct {
 	configure func(*OperatorConditionReconciler)
 
 	testenv.Recorder
-	mu   sync.Mutex
-	logs []string
+	logs testenv.Log
 }
 
 // start starts o and returns the function that stops it.
@@ -78,7 +76,7 @@ func (o *operator) start(t *testing.T) (stop func()) {
 		Cache:      cacheOptions,
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)},
-		Logger:     funcr.New(o.log, funcr.Options{}),
+		Logger:     o.logs.Logger(),
 	}
 	if o.lease != "" {
 		options.LeaderElection, options.LeaderElectionID, options.LeaderElectionNamespace = true, o.lease, controlplane.OperatorNamespace
@@ -116,19 +114,11 @@ func (o *operator) requests(method string) []testenv.Request {
 	return o.Matching(method, "operators.coreos.com")
 }
 
-// log keeps the lines about OLM, and those of errors.
-func (o *operator) log(_, line string) {
-	if strings.Contains(line, "OperatorCondition") || strings.Contains(line, "OLM") || strings.Contains(line, "error") {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.logs = append(o.logs, line)
-	}
-}
-
+// logged returns the lines about OLM, and those of errors.
 func (o *operator) logged() []string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return slices.Clone(o.logs)
+	return slices.DeleteFunc(slices.Collect(strings.Lines(o.logs.String())), func(line string) bool {
+		return !strings.Contains(line, "OperatorCondition") && !strings.Contains(line, "OLM") && !strings.Contains(line, "error")
+	})
 }
 
 // never waits for a second and fails if condition becomes true.

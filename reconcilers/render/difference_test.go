@@ -199,14 +199,10 @@ func TestDifference_Reproduces(t *testing.T) {
 func TestDifference_DependsOnEveryLine(t *testing.T) {
 	t.Parallel()
 	name, hunks, err := cutHeader(readFile(t, filepath.Join(goldenDir, "tls.diff")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	from := readFile(t, filepath.Join(goldenDir, name))
 	want, err := applyDifference(from, hunks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	lines := splitLines(hunks)
 	for i, line := range lines {
 		if line == hunkHeader || line[0] == ' ' {
@@ -238,8 +234,6 @@ func cutHeader(text string) (from, hunks string, err error) {
 func readFile(tb testing.TB, file string) string {
 	tb.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return string(text)
 }

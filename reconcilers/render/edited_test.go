@@ -20,10 +20,16 @@ import (
 func shipped(tb testing.TB) Tree {
 	tb.Helper()
 	tree, err := LoadTree(manifests.FS)
+	noError(tb, err)
+	return tree
+}
+
+// noError ends the test when err is not nil. It is that of testenv, which imports this package.
+func noError(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return tree
 }
 
 // edits maps paths to files that replace those of a tree; an empty text removes a file.
@@ -56,18 +62,14 @@ func replaced(tb testing.TB, file, passage, by string) string {
 func mustNew(tb testing.TB, tree Tree, defaults Defaults) *Renderer {
 	tb.Helper()
 	r, err := New(tree, defaults)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return r
 }
 
 func mustRender(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) []*unstructured.Unstructured {
 	tb.Helper()
 	objects, err := r.Render(mc)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return objects
 }
 
@@ -76,17 +78,11 @@ func mustRender(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) []*unst
 func mustFullBuild(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) (objects []*unstructured.Unstructured, always bool) {
 	tb.Helper()
 	in, err := r.input(mc)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	p, err := r.sets.get(in, mc.Namespace, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	raw, err := p.FullBuild(in)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	objects = desiredObjects(raw, p.Names(), mc)
 	return patchedByKustomize(tb, objects, mc.Spec.Patches), p.TakesFullBuilds()
 }
@@ -120,9 +116,7 @@ func patchedByKustomize(tb testing.TB, objects []*unstructured.Unstructured, pat
 			"resources": []string{"objects.yaml"},
 			"patches":   []any{map[string]any{"target": target, "patch": text}},
 		}))
-		if err != nil {
-			tb.Fatal(err)
-		}
+		noError(tb, err)
 		objects = nil
 		for _, object := range raw {
 			objects = append(objects, &unstructured.Unstructured{Object: object})
@@ -134,9 +128,7 @@ func patchedByKustomize(tb testing.TB, objects []*unstructured.Unstructured, pat
 func toYAML(tb testing.TB, value any) string {
 	tb.Helper()
 	text, err := yaml.Marshal(value)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return string(text)
 }
 
@@ -151,9 +143,7 @@ func mustBeSame(tb testing.TB, what string, got, want []*unstructured.Unstructur
 func asJSON(tb testing.TB, objects []*unstructured.Unstructured) string {
 	tb.Helper()
 	text, err := json.Marshal(objects)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return string(text)
 }
 

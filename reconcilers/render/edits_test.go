@@ -99,17 +99,17 @@ func TestRender_IncludesFilesAddedToTheBase(t *testing.T) {
 	}
 }
 
+func configMap(name string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n"
+}
+
 func TestNames_DoNotDependOnComponents(t *testing.T) {
 	t.Parallel()
-	configMap := func(name string) string {
-		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n"
-	}
-	component := "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [configmap.yaml]\n"
 	r := mustNew(t, edited(t, edits{
-		"components/podMetadata.annotations/kustomization.yaml": component,
+		"components/podMetadata.annotations/kustomization.yaml": component + "resources: [configmap.yaml]\n",
 		"components/podMetadata.annotations/configmap.yaml":     configMap("early"),
-		"components/site/kustomization.yaml":                    component,
-		"components/site/configmap.yaml":                        configMap("late"),
+		siteFile:                         component + "resources: [configmap.yaml]\n",
+		"components/site/configmap.yaml": configMap("late"),
 	}), Defaults{AllowPrivilegedFields: true})
 	off, on := named("web"), named("web")
 	on.Spec.PodMetadata = &cachev1alpha1.PodMetadata{Annotations: map[string]cachev1alpha1.AnnotationValue{"a": "b"}}
@@ -135,9 +135,6 @@ func TestNames_DoNotCollide(t *testing.T) {
 
 func TestNames_FollowTheMemcached(t *testing.T) {
 	t.Parallel()
-	configMap := func(name string) string {
-		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n"
-	}
 	generator := func(options string) string {
 		return "configMapGenerator:\n- name: settings\n  literals: [A=b]\n" + options
 	}
@@ -167,11 +164,7 @@ func TestNames_FollowTheMemcached(t *testing.T) {
 			"web", []string{"web-settings-b9t2424hkf"},
 		},
 		"keeps the hash of a generated ConfigMap beside another": {
-			func() edits {
-				e := listed(t, "a.yaml", edits{"base/a.yaml": configMap("memcached")})
-				e[siteFile] = component + generator("")
-				return e
-			}(),
+			listed(t, "a.yaml", edits{"base/a.yaml": configMap("memcached"), siteFile: component + generator("")}),
 			"web", []string{"web", "web-settings-b9t2424hkf"},
 		},
 	} {

@@ -20,7 +20,21 @@ var patchedKinds = []string{"Deployment", "Service", "PodDisruptionBudget"}
 // by what makes them expensive.
 func expensivePatches(count, length int) map[string][]cachev1alpha1.Patch {
 	result := map[string][]cachev1alpha1.Patch{}
-	for name, write := range map[string]func(i int) cachev1alpha1.Patch{
+	for _, writers := range []map[string]func(i int) cachev1alpha1.Patch{
+		expensiveJSONPatches(length), expensiveMerges(length), otherExpensivePatches(count, length),
+	} {
+		for name, write := range writers {
+			for i := range count {
+				result[name] = append(result[name], write(i))
+			}
+		}
+	}
+	return result
+}
+
+// expensiveJSONPatches returns functions that return the i-th patch of a list.
+func expensiveJSONPatches(length int) map[string]func(i int) cachev1alpha1.Patch {
+	return map[string]func(i int) cachev1alpha1.Patch{
 		"operations": func(i int) cachev1alpha1.Patch {
 			return patch("Deployment", "["+repeat(length-2, 7, func(j int) string { return fmt.Sprintf("{op: add, path: /metadata/labels/a%dx%d, value: b},", i, j) })+"]")
 		},
@@ -36,6 +50,12 @@ func expensivePatches(count, length int) map[string][]cachev1alpha1.Patch {
 		"inserts at the front": func(int) cachev1alpha1.Patch {
 			return patch("Deployment", "["+repeat(length-2, 7, func(int) string { return "{op: add, path: /spec/template/spec/containers/0/command/0, value: a}," })+"]")
 		},
+	}
+}
+
+// expensiveMerges is like expensiveJSONPatches, for strategic merge patches.
+func expensiveMerges(length int) map[string]func(i int) cachev1alpha1.Patch {
+	return map[string]func(i int) cachev1alpha1.Patch{
 		"a list merged by key": func(i int) cachev1alpha1.Patch {
 			return inContainers(repeat(length-60, 3, func(j int) string { return fmt.Sprintf("{name: c%d},", i*1000+j) }))
 		},
@@ -53,6 +73,12 @@ func expensivePatches(count, length int) map[string][]cachev1alpha1.Patch {
 		"deep maps": func(int) cachev1alpha1.Patch {
 			return patch("Deployment", "metadata: {annotations: "+strings.Repeat("{a: ", 29)+"b"+strings.Repeat("}", 29)+"}")
 		},
+	}
+}
+
+// otherExpensivePatches is like expensiveJSONPatches, for patches of any form.
+func otherExpensivePatches(count, length int) map[string]func(i int) cachev1alpha1.Patch {
+	return map[string]func(i int) cachev1alpha1.Patch{
 		"broken YAML": func(int) cachev1alpha1.Patch { return patch("Deployment", strings.Repeat("[", length)) },
 		"comments": func(int) cachev1alpha1.Patch {
 			return patch("Deployment", strings.Repeat("#\n", length/2-20)+"spec: {}")
@@ -78,12 +104,7 @@ func expensivePatches(count, length int) map[string][]cachev1alpha1.Patch {
 			}
 			return patch("Deployment", "spec: {template: {spec: {containers: ["+repeat(length-90, 3, func(j int) string { return fmt.Sprintf("{name: c%d},", i*1000+j) })+"]}}"+more+"}")
 		},
-	} {
-		for i := range count {
-			result[name] = append(result[name], write(i))
-		}
 	}
-	return result
 }
 
 func inContainers(elements string) cachev1alpha1.Patch {
@@ -110,9 +131,7 @@ func withPatches(tb testing.TB, patches []cachev1alpha1.Patch) *cachev1alpha1.Me
 		mc := plain()
 		mc.Spec.Patches = patches[:count]
 		in, err := newInput(mc, Values{})
-		if err != nil {
-			tb.Fatal(err)
-		}
+		noError(tb, err)
 		if checkSpec(in.Memcached["spec"].(map[string]any)) == nil {
 			return mc
 		}
@@ -125,9 +144,7 @@ func withPatches(tb testing.TB, patches []cachev1alpha1.Patch) *cachev1alpha1.Me
 func cpuTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 

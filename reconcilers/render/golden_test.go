@@ -88,12 +88,8 @@ func writeGoldens(t *testing.T, rendered map[string]string) {
 	if rendered["plain"] == "" || rendered["full"] == "" {
 		t.Fatal("-update needs all cases: run it with -run Golden")
 	}
-	if err := os.RemoveAll(goldenDir); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(goldenDir, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.RemoveAll(goldenDir))
+	noError(t, os.MkdirAll(goldenDir, 0o750))
 	bases := map[string]string{plainGolden: rendered["plain"], fullGolden: rendered["full"]}
 	for name, text := range bases {
 		writeFile(t, filepath.Join(goldenDir, name), text)
@@ -120,9 +116,7 @@ func readGoldens(t *testing.T) map[string]string {
 	bases := map[string]string{plainGolden: readFile(t, filepath.Join(goldenDir, plainGolden)), fullGolden: readFile(t, filepath.Join(goldenDir, fullGolden))}
 	want := map[string]string{"plain": bases[plainGolden], "full": bases[fullGolden]}
 	files, err := filepath.Glob(filepath.Join(goldenDir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, file := range files {
 		name, isDiff := strings.CutSuffix(filepath.Base(file), ".diff")
 		if _, err := os.Stat(filepath.Join("testdata/memcacheds", strings.TrimSuffix(name, ".yaml")+".yaml")); err != nil {
@@ -252,9 +246,7 @@ func toDocuments(t *testing.T, objects []*unstructured.Unstructured) string {
 	var documents []string
 	for _, object := range objects {
 		text, err := yaml.Marshal(object.Object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		documents = append(documents, string(text))
 	}
 	return strings.Join(documents, "---\n")
@@ -262,7 +254,5 @@ func toDocuments(t *testing.T, objects []*unstructured.Unstructured) string {
 
 func writeFile(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, []byte(text), 0o600))
 }

@@ -40,9 +40,7 @@ func TestRender_RejectsGuardedFieldsUnlessAllowed(t *testing.T) {
 			mc := plain()
 			mc.Spec.Image, mc.Spec.Metrics, mc.Spec.ServiceAccountName = test.spec.Image, test.spec.Metrics, test.spec.ServiceAccountName
 			r, err := New(tree, test.defaults)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			_, err = r.Render(mc)
 			if _, rejected := errors.AsType[*guarded.Error](err); rejected != test.rejected || err != nil && !rejected {
 				t.Errorf("the error is %v, want a rejection: %v", err, test.rejected)

@@ -30,9 +30,7 @@ properties:
 func TestBounds_CheckNamesTheFieldAndTheLimit(t *testing.T) {
 	t.Parallel()
 	var b bounds
-	if err := yaml.Unmarshal([]byte(bounded), &b); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, yaml.Unmarshal([]byte(bounded), &b))
 	for name, test := range map[string]struct{ spec, want string }{
 		"accepts values at every bound":         {"{size: 1000, share: 0.5, name: žžž, either: 10, args: [žž, b], labels: {a: bb, c: d}, deep: [{a: [1, 0]}]}", ""},
 		"accepts the minimum":                   {"size: 0", ""},
@@ -52,9 +50,7 @@ func TestBounds_CheckNamesTheFieldAndTheLimit(t *testing.T) {
 		"names the first of several fields":     {"{size: 5000, name: abcd, labels: {b: xxx, a: xxx}}", "labels.a has 3 characters, which is more than the maximum of 2; shorten it"},
 	} {
 		value, err := parseText(test.spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		got := ""
 		if err := b.check(value); err != nil {
 			got = err.Error()

@@ -114,17 +114,11 @@ func TestJSONPatch_MatchesKustomize(t *testing.T) {
 func TestMergePatch_ReplacesAnElement(t *testing.T) {
 	t.Parallel()
 	object, err := parseText(patchedDeployment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	text := "{spec: {template: {spec: {containers: [{name: b, $patch: replace, command: [c], env: [{name: D, value: null}]}]}}}}"
 	merge, err := parseText(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := mergeMap(object.(map[string]any), merge.(map[string]any), typeOf(appsv1.SchemeGroupVersion.WithKind("Deployment"))); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	noError(t, mergeMap(object.(map[string]any), merge.(map[string]any), typeOf(appsv1.SchemeGroupVersion.WithKind("Deployment"))))
 	want := map[string]any{"name": "b", "command": []any{"c"}, "env": []any{map[string]any{"name": "D"}}}
 	if got := template.Lookup(object.(map[string]any), []any{"spec", "template", "spec", "containers", 0}); !reflect.DeepEqual(got, want) {
 		t.Errorf("the element is %v, want %v", got, want)
@@ -137,9 +131,7 @@ func TestMergePatch_MatchesKustomizeAtRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 300 {
 		text, err := json.Marshal(randomPatch(random))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		mustPatchLikeKustomize(t, fmt.Sprint(i), patchedDeployment, string(text))
 	}
 }
@@ -194,9 +186,7 @@ func randomPatch(random *rand.Rand) map[string]any {
 func mustPatchLikeKustomize(t *testing.T, name, object, text string) {
 	t.Helper()
 	parsed, err := parseText(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	got := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(parsed.(map[string]any))}
 	p, err := parsePatch(patch(got.GetKind(), text))
 	if err != nil {
@@ -215,21 +205,15 @@ func mustPatchLikeKustomize(t *testing.T, name, object, text string) {
 func kustomizePatch(t *testing.T, object map[string]any, text string) map[string]any {
 	t.Helper()
 	node, err := kyaml.FromMap(runtime.DeepCopyJSON(object))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	operations, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var filter kio.Filter = patchjson6902.Filter{Patch: string(operations)}
 	if parsed, _ := parseText(text); text[0] != '[' {
 		merge := parsed.(map[string]any)
 		merge["apiVersion"], merge["kind"] = object["apiVersion"], object["kind"]
 		patch, err := kyaml.FromMap(merge)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		filter = patchstrategicmerge.Filter{Patch: patch}
 	}
 	defer template.HoldSchema()()
@@ -238,12 +222,8 @@ func kustomizePatch(t *testing.T, object map[string]any, text string) map[string
 		t.Fatalf("%s: %v", text, err)
 	}
 	asJSON, err := patched[0].MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	result := &unstructured.Unstructured{}
-	if err := result.UnmarshalJSON(asJSON); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, result.UnmarshalJSON(asJSON))
 	return withoutNulls(result.Object).(map[string]any)
 }

@@ -34,12 +34,8 @@ func TestRender_MostExpensive(t *testing.T) {
 	if *search > 0 {
 		mc := searchMostExpensive(t, r, *search)
 		text, err := yaml.Marshal(mc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(mostExpensiveFile, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
+		noError(t, os.WriteFile(mostExpensiveFile, text, 0o600))
 	}
 	mc := readMemcached(t, mostExpensiveFile)
 	spent, err := cost(t, r, mc)

@@ -105,9 +105,7 @@ func mustReadAsKubernetes(t *testing.T, text string) {
 		return
 	}
 	var want any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(asJSON, &want); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, kjson.UnmarshalCaseSensitivePreserveInts(asJSON, &want))
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q is read as %#v, want %#v", text, got, want)
 	}
@@ -142,13 +140,9 @@ func TestJSONSize_IsExact(t *testing.T) {
 		`["<>&", "\"\\", "\0\x1f\n\t\r\b\f", "žluť 🐎", "\x7f"]`,
 	} {
 		value, err := parseText(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		asJSON, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if got := template.JSONSize(value); got != len(asJSON) {
 			t.Errorf("the size of %s is %d, want %d", asJSON, got, len(asJSON))
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
-var rejectsUnsupportedKustomizationsTests = map[string]string{
+// unsupportedFields are fields of a kustomization that are refused, with values.
+var unsupportedFields = map[string]string{
 	"openapi":               "{path: schema.json}",
 	"generators":            "[generator.yaml]",
 	"transformers":          `["{apiVersion: builtin, kind: PrefixTransformer, metadata: {name: x}, prefix: x-}"]`,
@@ -32,7 +33,7 @@ var rejectsUnsupportedKustomizationsTests = map[string]string{
 	"buildMetadata":         "[originAnnotations]",
 }
 
-func TestNew_RejectsUnsupportedKustomizations(t *testing.T) {
+func TestNew_RejectsUnsupportedFieldsOfKustomizations(t *testing.T) {
 	refusals := map[string]refusal{
 		"a kustomization that is not YAML": {
 			edits{baseFile: "resources: [\n"},
@@ -54,6 +55,19 @@ func TestNew_RejectsUnsupportedKustomizations(t *testing.T) {
 			inSite("resources: []\nresources: []\n"),
 			[]string{siteFile, `"resources"`, "already set"},
 		},
+		"labels that reach selectors": {
+			inSite("labels: [{pairs: {a: b}, includeSelectors: true}]\n"),
+			[]string{siteFile, "labels[0].includeSelectors"},
+		},
+	}
+	for field, value := range unsupportedFields {
+		refusals["field "+field] = refusal{inSite(field + ": " + value + "\n"), []string{siteFile, `field "` + field + `" is refused`}}
+	}
+	testRefusals(t, refusals)
+}
+
+func TestNew_RejectsUnsupportedKustomizations(t *testing.T) {
+	testRefusals(t, map[string]refusal{
 		"two kustomization files in one directory": {
 			edits{"base/kustomization.yml": "resources: []\n"},
 			[]string{"base/kustomization.yml", "second kustomization file"},
@@ -86,15 +100,7 @@ func TestNew_RejectsUnsupportedKustomizations(t *testing.T) {
 			inSite("components: [../site]\n"),
 			[]string{siteFile, "cycle"},
 		},
-		"labels that reach selectors": {
-			inSite("labels: [{pairs: {a: b}, includeSelectors: true}]\n"),
-			[]string{siteFile, "labels[0].includeSelectors"},
-		},
-	}
-	for field, value := range rejectsUnsupportedKustomizationsTests {
-		refusals["field "+field] = refusal{inSite(field + ": " + value + "\n"), []string{siteFile, `field "` + field + `" is refused`}}
-	}
-	testRefusals(t, refusals)
+	})
 }
 
 func TestNew_RejectsFilesOutsideOfTheTree(t *testing.T) {

@@ -73,7 +73,6 @@ func inSite(fields string) edits {
 }
 
 func TestNew_RejectsInvalidObjects(t *testing.T) {
-	afterName := "  name: memcached\n"
 	testRefusals(t, map[string]refusal{
 		"a tab in a template": {
 			edits{deploymentFile: "apiVersion: apps/v1\n\tkind: Deployment\n"},
@@ -92,7 +91,7 @@ func TestNew_RejectsInvalidObjects(t *testing.T) {
 			[]string{serviceFile + ": kind is missing"},
 		},
 		"a template without a name": {
-			inFile(t, serviceFile, afterName, ""),
+			inFile(t, serviceFile, "  name: memcached\n", ""),
 			[]string{serviceFile + ": Service: metadata.name is missing"},
 		},
 		"a field of a Deployment in the wrong case": {
@@ -111,16 +110,24 @@ func TestNew_RejectsInvalidObjects(t *testing.T) {
 			listed(t, "more.yaml", edits{"base/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {since: 2026-01-01}\n"}),
 			[]string{"base/more.yaml", "data: since", "quoted string"},
 		},
+	})
+}
+
+func TestNew_RejectsObjectsAndFieldsOfTheOperator(t *testing.T) {
+	metadata := func(field string) edits {
+		return inFile(t, serviceFile, "  name: memcached\n", "  name: memcached\n  "+field+"\n")
+	}
+	testRefusals(t, map[string]refusal{
 		"a namespace": {
-			inFile(t, serviceFile, afterName, afterName+"  namespace: default\n"),
+			metadata("namespace: default"),
 			[]string{serviceFile, "metadata.namespace"},
 		},
 		"an owner": {
-			inFile(t, serviceFile, afterName, afterName+"  ownerReferences: [{name: x}]\n"),
+			metadata("ownerReferences: [{name: x}]"),
 			[]string{serviceFile, "metadata.ownerReferences"},
 		},
 		"a finalizer": {
-			inFile(t, serviceFile, afterName, afterName+"  finalizers: [example.com/x]\n"),
+			metadata("finalizers: [example.com/x]"),
 			[]string{serviceFile, "metadata.finalizers"},
 		},
 		"a status": {
@@ -139,6 +146,11 @@ func TestNew_RejectsInvalidObjects(t *testing.T) {
 			listed(t, "more.yaml", edits{"base/more.yaml": "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: more}\nspec: {}\n"}),
 			[]string{"base/more.yaml: Memcached more", "own API group"},
 		},
+	})
+}
+
+func TestNew_RejectsInvalidExamples(t *testing.T) {
+	testRefusals(t, map[string]refusal{
 		"a misspelt field in the example Memcached": {
 			inFile(t, template.MemcachedFile, "size: 3", "sise: 3"),
 			[]string{template.MemcachedFile, `"spec.sise"`},

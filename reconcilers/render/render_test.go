@@ -21,9 +21,7 @@ import (
 func permissive(t *testing.T) *Renderer {
 	t.Helper()
 	r, err := permissiveOnce()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return r
 }
 
@@ -86,9 +84,7 @@ func TestRender_AppliesPatchesLast(t *testing.T) {
 			if object.GetKind() != "Deployment" {
 				continue
 			}
-			if err := unstructured.SetNestedField(object.Object, "yes", "metadata", "annotations", "patched"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, unstructured.SetNestedField(object.Object, "yes", "metadata", "annotations", "patched"))
 		}
 		mc.Spec.Patches = append(mc.Spec.Patches, cachev1alpha1.Patch{
 			Target: cachev1alpha1.PatchTarget{Kind: "Deployment"},
@@ -119,9 +115,7 @@ func TestRender_DefaultsTheImage(t *testing.T) {
 		defaults.AllowPrivilegedFields = true
 		objects := mustRender(t, mustNew(t, shipped(t), defaults), readMemcached(t, file))
 		containers, _, err := unstructured.NestedSlice(find(t, objects, "Deployment", "cache").Object, "spec", "template", "spec", "containers")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return containers[0].(map[string]any)["image"].(string)
 	}
 	related := Defaults{Image: "registry.example.com/memcached@sha256:0123"}
@@ -139,9 +133,7 @@ func TestRender_DefaultsTheImage(t *testing.T) {
 func readMemcached(tb testing.TB, file string) *cachev1alpha1.Memcached {
 	tb.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	mc := &cachev1alpha1.Memcached{}
 	if err := template.DecodeStrict(text, mc); err != nil {
 		tb.Fatalf("%s: %v", file, err)

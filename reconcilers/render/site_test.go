@@ -13,101 +13,115 @@ import (
 	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
+// siteMerge returns edits with a site component that merges spec into that of the Deployment.
+func siteMerge(spec string) edits {
+	return inSite("patches:\n- patch: |-\n    apiVersion: apps/v1\n    kind: Deployment\n    metadata: {name: memcached}\n    spec: " + spec + "\n")
+}
+
+// containerField returns the path of a field of the Deployment's first container.
+func containerField(path ...any) []any {
+	return append([]any{"spec", "template", "spec", "containers", 0}, path...)
+}
+
+var userMetadata = &cachev1alpha1.PodMetadata{
+	Labels:      map[string]cachev1alpha1.LabelValue{"team": "web"},
+	Annotations: map[string]cachev1alpha1.AnnotationValue{"example.com/owner": "web", "example.com/secret": "x"},
+}
+
+// siteEdits are edits of the site component, each with what becomes of the field at path in the
+// Deployment of a Memcached, and whether full builds render it.
+var siteEdits = map[string]struct {
+	edits edits
+	spec  cachev1alpha1.MemcachedSpec
+	path  []any
+	want  any
+	full  bool
+}{
+	"sets a field that no replacement sets": {
+		siteMerge(`{paused: true}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "paused"}, true, false,
+	},
+	"overrides a field that spec.size sets": {
+		siteMerge(`{replicas: 7}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), false,
+	},
+	"overrides a field that spec.size sets by replicas": {
+		inSite("replicas: [{name: memcached, count: 7}]\n"), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), false,
+	},
+	"overrides a replacement of the base": {
+		inSite("replacements:\n- sourceValue: \"7\"\n  targets: [{select: {kind: Deployment}, fieldPaths: [spec.replicas]}]\n"),
+		cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), false,
+	},
+	"replaces an image that only some Memcacheds have": {
+		inSite("images: [{name: registry.example.com/library/memcached, newName: mirror.example.com/memcached}]\n"),
+		cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("registry.example.com/library/memcached:1.6.45"))},
+		containerField("image"), "mirror.example.com/memcached:1.6.45", true,
+	},
+	"merges a port that only some Memcacheds have by its number": {
+		siteMerge(`{template: {spec: {containers: [{name: memcached, ports: [{containerPort: 9150, protocol: TCP, name: metrics}]}]}}}`),
+		cachev1alpha1.MemcachedSpec{ContainerPort: new(int32(9150))},
+		containerField("ports", 0, "name"), "metrics", true,
+	},
+	"removes an annotation that only some Memcacheds have": {
+		siteMerge(`{template: {metadata: {annotations: {example.com/secret: null}}}}`),
+		cachev1alpha1.MemcachedSpec{PodMetadata: userMetadata},
+		[]any{"spec", "template", "metadata", "annotations", "example.com/secret"}, nil, true,
+	},
+	"patches some Memcacheds by label": {
+		inSite("patches:\n- target: {kind: Deployment, labelSelector: memcached_cr=sample}\n  patch: |-\n    - {op: add, path: /spec/paused, value: true}\n"),
+		cachev1alpha1.MemcachedSpec{}, []any{"spec", "paused"}, true, true,
+	},
+	"replaces an item of a list that a field sets": {
+		inSite("patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: replace, path: /spec/template/spec/containers/0/command/0, value: nice}\n"),
+		cachev1alpha1.MemcachedSpec{ExtraArgs: []cachev1alpha1.ExtraArg{"--disable-cas", "--disable-dumping"}},
+		containerField("command", 0), "nice", true,
+	},
+	"sets an annotation beside the user's": {
+		siteMerge(`{template: {metadata: {annotations: {example.com/owner: site}}}}`),
+		cachev1alpha1.MemcachedSpec{PodMetadata: userMetadata},
+		[]any{"spec", "template", "metadata", "annotations", "example.com/owner"}, "site", false,
+	},
+	"sets a label on all pods beside the user's": {
+		inSite("labels: [{pairs: {team: site}, includeTemplates: true}]\n"),
+		cachev1alpha1.MemcachedSpec{PodMetadata: userMetadata},
+		[]any{"spec", "template", "metadata", "labels", "team"}, "site", false,
+	},
+	"adds a sidecar, which kustomize puts first": {
+		siteMerge(`{template: {spec: {containers: [{name: exporter, image: exporter:1}]}}}`),
+		cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1.6.38"))},
+		containerField("name"), "exporter", false,
+	},
+}
+
+// siteMemcacheds returns a Memcached with the fields of spec, and another with other values of the same fields.
+func siteMemcacheds(spec cachev1alpha1.MemcachedSpec) (mc, other *cachev1alpha1.Memcached) {
+	mc, other = plain(), named("other")
+	mc.Spec.Image = spec.Image
+	mc.Spec.PodMetadata = spec.PodMetadata
+	mc.Spec.ExtraArgs = spec.ExtraArgs
+	if spec.ContainerPort != nil {
+		mc.Spec.ContainerPort = spec.ContainerPort
+	}
+	if spec.Image != nil {
+		other.Spec.Image = new(cachev1alpha1.Image("memcached:1.6.1"))
+	}
+	if spec.PodMetadata != nil {
+		other.Spec.PodMetadata = &cachev1alpha1.PodMetadata{
+			Labels:      map[string]cachev1alpha1.LabelValue{"a": "b"},
+			Annotations: map[string]cachev1alpha1.AnnotationValue{"c": "d"},
+		}
+	}
+	return mc, other
+}
+
 // The site component is applied last, with the same result as in kustomize, whether or not it
 // requires full builds.
 func TestSite_IsAppliedLast(t *testing.T) {
 	t.Parallel()
-	container := []any{"spec", "template", "spec", "containers", 0}
-	field := func(path ...any) []any { return append(append([]any{}, container...), path...) }
-	patch := func(spec string) edits {
-		return inSite("patches:\n- patch: |-\n    apiVersion: apps/v1\n    kind: Deployment\n    metadata: {name: memcached}\n    spec: " + spec + "\n")
-	}
-	metadata := &cachev1alpha1.PodMetadata{
-		Labels:      map[string]cachev1alpha1.LabelValue{"team": "web"},
-		Annotations: map[string]cachev1alpha1.AnnotationValue{"example.com/owner": "web", "example.com/secret": "x"},
-	}
-	for name, test := range map[string]struct {
-		edits edits
-		spec  cachev1alpha1.MemcachedSpec
-		path  []any
-		want  any
-		full  bool
-	}{
-		"sets a field that no replacement sets": {
-			patch(`{paused: true}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "paused"}, true, false,
-		},
-		"overrides a field that spec.size sets": {
-			patch(`{replicas: 7}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), false,
-		},
-		"overrides a field that spec.size sets by replicas": {
-			inSite("replicas: [{name: memcached, count: 7}]\n"), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), false,
-		},
-		"overrides a replacement of the base": {
-			inSite("replacements:\n- sourceValue: \"7\"\n  targets: [{select: {kind: Deployment}, fieldPaths: [spec.replicas]}]\n"),
-			cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), false,
-		},
-		"replaces an image that only some Memcacheds have": {
-			inSite("images: [{name: registry.example.com/library/memcached, newName: mirror.example.com/memcached}]\n"),
-			cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("registry.example.com/library/memcached:1.6.45"))},
-			field("image"), "mirror.example.com/memcached:1.6.45", true,
-		},
-		"merges a port that only some Memcacheds have by its number": {
-			patch(`{template: {spec: {containers: [{name: memcached, ports: [{containerPort: 9150, protocol: TCP, name: metrics}]}]}}}`),
-			cachev1alpha1.MemcachedSpec{ContainerPort: new(int32(9150))},
-			field("ports", 0, "name"), "metrics", true,
-		},
-		"removes an annotation that only some Memcacheds have": {
-			patch(`{template: {metadata: {annotations: {example.com/secret: null}}}}`),
-			cachev1alpha1.MemcachedSpec{PodMetadata: metadata},
-			[]any{"spec", "template", "metadata", "annotations", "example.com/secret"}, nil, true,
-		},
-		"patches some Memcacheds by label": {
-			inSite("patches:\n- target: {kind: Deployment, labelSelector: memcached_cr=sample}\n  patch: |-\n    - {op: add, path: /spec/paused, value: true}\n"),
-			cachev1alpha1.MemcachedSpec{}, []any{"spec", "paused"}, true, true,
-		},
-		"replaces an item of a list that a field sets": {
-			inSite("patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: replace, path: /spec/template/spec/containers/0/command/0, value: nice}\n"),
-			cachev1alpha1.MemcachedSpec{ExtraArgs: []cachev1alpha1.ExtraArg{"--disable-cas", "--disable-dumping"}},
-			field("command", 0), "nice", true,
-		},
-		"sets an annotation beside the user's": {
-			patch(`{template: {metadata: {annotations: {example.com/owner: site}}}}`),
-			cachev1alpha1.MemcachedSpec{PodMetadata: metadata},
-			[]any{"spec", "template", "metadata", "annotations", "example.com/owner"}, "site", false,
-		},
-		"sets a label on all pods beside the user's": {
-			inSite("labels: [{pairs: {team: site}, includeTemplates: true}]\n"),
-			cachev1alpha1.MemcachedSpec{PodMetadata: metadata},
-			[]any{"spec", "template", "metadata", "labels", "team"}, "site", false,
-		},
-		"adds a sidecar, which kustomize puts first": {
-			patch(`{template: {spec: {containers: [{name: exporter, image: exporter:1}]}}}`),
-			cachev1alpha1.MemcachedSpec{Image: new(cachev1alpha1.Image("memcached:1.6.38"))},
-			field("name"), "exporter", false,
-		},
-	} {
+	for name, test := range siteEdits {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := mustNew(t, edited(t, test.edits), Defaults{AllowPrivilegedFields: true})
-			mc := plain()
-			mc.Spec.Image = test.spec.Image
-			mc.Spec.PodMetadata = test.spec.PodMetadata
-			mc.Spec.ExtraArgs = test.spec.ExtraArgs
-			if test.spec.ContainerPort != nil {
-				mc.Spec.ContainerPort = test.spec.ContainerPort
-			}
+			mc, other := siteMemcacheds(test.spec)
 			// Another Memcached is rendered first, so that the set is not built for this one.
-			other := plain()
-			other.Name = "other"
-			if mc.Spec.Image != nil {
-				other.Spec.Image = new(cachev1alpha1.Image("memcached:1.6.1"))
-			}
-			if mc.Spec.PodMetadata != nil {
-				other.Spec.PodMetadata = &cachev1alpha1.PodMetadata{
-					Labels:      map[string]cachev1alpha1.LabelValue{"a": "b"},
-					Annotations: map[string]cachev1alpha1.AnnotationValue{"c": "d"},
-				}
-			}
 			mustRender(t, r, other)
 			objects := mustRender(t, r, mc)
 			built, always := mustFullBuild(t, r, mc)

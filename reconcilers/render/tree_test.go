@@ -22,9 +22,7 @@ func TestLoadTree_OverridesPathByPath(t *testing.T) {
 		"base/..data/x":        {Data: []byte("ignored, as in a mounted ConfigMap")},
 	}
 	tree, err := LoadTree(manifests.FS, layer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for name, want := range map[string]string{
 		serviceFile:            "replaced",
 		siteFile:               "replaced as well",
@@ -49,25 +47,17 @@ func TestLoadTree_ReadsAMountedConfigMap(t *testing.T) {
 	site := component + "labels: [{pairs: {mounted: \"yes\"}}]\n"
 	for name, content := range map[string]string{"kustomization.yaml": site, "note.txt": "unused"} {
 		file := filepath.Join(version, "components/site", name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		noError(t, os.WriteFile(file, []byte(content), 0o600))
 	}
 	for link, target := range map[string]string{
 		"..data":     "..2026_11_20",
 		"components": "..data/components",
 	} {
-		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Symlink(target, filepath.Join(dir, link)))
 	}
 	tree, err := LoadTree(manifests.FS, os.DirFS(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	objects := mustRender(t, mustNew(t, tree, Defaults{}), plain())
 	for _, object := range objects {
 		if object.GetLabels()["mounted"] != "yes" {

@@ -19,65 +19,74 @@ import (
 	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
+const (
+	selector = "app=memcached,memcached_cr=cache"
+	endpoint = "cache.shop.svc:11211"
+	image    = "memcached:1.6.45"
+)
+
+var names = []string{"cache-a", "cache-b", "cache-c"}
+
+// statusWith returns a status without conditions.
+func statusWith(nodes []string, replicas, readyReplicas int32, podsReady, selector, endpoint, image string) cachev1alpha1.MemcachedStatus {
+	return cachev1alpha1.MemcachedStatus{
+		Nodes: nodes, Replicas: &replicas, ReadyReplicas: &readyReplicas, PodsReady: podsReady,
+		Selector: selector, Endpoint: endpoint, Image: image, ObservedGeneration: 7,
+	}
+}
+
+// hadDeployment sets the last status to one that has the selector and the image of a Deployment.
+func hadDeployment(o *Observation) {
+	o.Memcached.Status.Selector, o.Memcached.Status.Image = selector, image
+}
+
+// observedStates are observations and their statuses without conditions.
+var observedStates = map[string]struct {
+	given given
+	want  cachev1alpha1.MemcachedStatus
+}{
+	"sorts nodes": {nil, statusWith(names, 3, 3, "3/3", selector, endpoint, image)},
+	"excludes pods that are being deleted from nodes": {
+		podIs("cache-b", terminating), statusWith([]string{"cache-a", "cache-c"}, 3, 3, "3/3", selector, endpoint, image),
+	},
+	"has no nodes without pods": {noPods, statusWith(nil, 3, 3, "3/3", selector, endpoint, image)},
+	"has the replicas of the Deployment, of any revision, and no surplus pod in podsReady": {
+		counted(5, 2, 4, 3), statusWith(names, 5, 4, "3/3", selector, endpoint, image),
+	},
+	"counts ready pods": {
+		oneMissing, statusWith(names, 3, 2, "2/3", selector, endpoint, image),
+	},
+	"counts no pods at size 0": {
+		all(size0, noPods, counted(0, 0, 0, 0)), statusWith(nil, 0, 0, "0/0", selector, endpoint, image),
+	},
+	"has the port of the spec in the endpoint": {
+		func(o *Observation) { o.Memcached.Spec.ContainerPort = new(int32(22122)) },
+		statusWith(names, 3, 3, "3/3", selector, "cache.shop.svc:22122", image),
+	},
+	"has port 11211 by default": {
+		func(o *Observation) { o.Memcached.Spec.ContainerPort = nil }, statusWith(names, 3, 3, "3/3", selector, endpoint, image),
+	},
+	"has the image of the container memcached": {
+		func(o *Observation) { o.Deployment.Spec.Template.Spec.Containers[1].Image = "other:2" },
+		statusWith(names, 3, 3, "3/3", selector, endpoint, "other:2"),
+	},
+	"has no replicas without a Deployment": {
+		all(noDeployment, noPods), statusWith(nil, 0, 0, "0/3", "", endpoint, ""),
+	},
+	"keeps selector and image without a Deployment": {
+		all(noDeployment, hadDeployment), statusWith(names, 0, 0, "0/3", selector, endpoint, image),
+	},
+	"keeps replicas and nodes on a render error": {
+		all(hadDeployment, renderError("x")), statusWith(names, 3, 3, "3/3", selector, endpoint, image),
+	},
+	"has no replicas with a Deployment of another owner": {
+		all(foreign("Deployment"), noDeployment, noPods), statusWith(nil, 0, 0, "0/3", "", endpoint, ""),
+	},
+}
+
 func TestCompute_ReportsObservedState(t *testing.T) {
 	t.Parallel()
-	const (
-		selector = "app=memcached,memcached_cr=cache"
-		endpoint = "cache.shop.svc:11211"
-		image    = "memcached:1.6.45"
-	)
-	names := []string{"cache-a", "cache-b", "cache-c"}
-	last := func(o *Observation) {
-		o.Memcached.Status.Selector, o.Memcached.Status.Image = selector, image
-	}
-	status := func(nodes []string, replicas, readyReplicas int32, podsReady, selector, endpoint, image string) cachev1alpha1.MemcachedStatus {
-		return cachev1alpha1.MemcachedStatus{
-			Nodes: nodes, Replicas: &replicas, ReadyReplicas: &readyReplicas, PodsReady: podsReady,
-			Selector: selector, Endpoint: endpoint, Image: image, ObservedGeneration: 7,
-		}
-	}
-	for sentence, test := range map[string]struct {
-		given given
-		want  cachev1alpha1.MemcachedStatus
-	}{
-		"sorts nodes": {nil, status(names, 3, 3, "3/3", selector, endpoint, image)},
-		"excludes pods that are being deleted from nodes": {
-			podIs("cache-b", terminating), status([]string{"cache-a", "cache-c"}, 3, 3, "3/3", selector, endpoint, image),
-		},
-		"has no nodes without pods": {noPods, status(nil, 3, 3, "3/3", selector, endpoint, image)},
-		"has the replicas of the Deployment, of any revision, and no surplus pod in podsReady": {
-			counted(5, 2, 4, 3), status(names, 5, 4, "3/3", selector, endpoint, image),
-		},
-		"counts ready pods": {
-			oneMissing, status(names, 3, 2, "2/3", selector, endpoint, image),
-		},
-		"counts no pods at size 0": {
-			all(size0, noPods, counted(0, 0, 0, 0)), status(nil, 0, 0, "0/0", selector, endpoint, image),
-		},
-		"has the port of the spec in the endpoint": {
-			func(o *Observation) { o.Memcached.Spec.ContainerPort = new(int32(22122)) },
-			status(names, 3, 3, "3/3", selector, "cache.shop.svc:22122", image),
-		},
-		"has port 11211 by default": {
-			func(o *Observation) { o.Memcached.Spec.ContainerPort = nil }, status(names, 3, 3, "3/3", selector, endpoint, image),
-		},
-		"has the image of the container memcached": {
-			func(o *Observation) { o.Deployment.Spec.Template.Spec.Containers[1].Image = "other:2" },
-			status(names, 3, 3, "3/3", selector, endpoint, "other:2"),
-		},
-		"has no replicas without a Deployment": {
-			all(noDeployment, noPods), status(nil, 0, 0, "0/3", "", endpoint, ""),
-		},
-		"keeps selector and image without a Deployment": {
-			all(noDeployment, last), status(names, 0, 0, "0/3", selector, endpoint, image),
-		},
-		"keeps replicas and nodes on a render error": {
-			all(last, renderError("x")), status(names, 3, 3, "3/3", selector, endpoint, image),
-		},
-		"has no replicas with a Deployment of another owner": {
-			all(foreign("Deployment"), noDeployment, noPods), status(nil, 0, 0, "0/3", "", endpoint, ""),
-		},
-	} {
+	for sentence, test := range observedStates {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			got := Compute(observed(test.given))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // reference finds references to images of memcached and of its exporter by tag.
@@ -25,15 +26,11 @@ func TestDefaultImages_MatchTheTemplates(t *testing.T) {
 	t.Parallel()
 	read := func(file string) string {
 		content, err := os.ReadFile(filepath.Join(controlplane.Root(), filepath.FromSlash(file)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		return string(content)
 	}
 	var values render.Values
-	if err := yaml.Unmarshal([]byte(read("manifests/base/values.yaml")), &values); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, yaml.Unmarshal([]byte(read("manifests/base/values.yaml")), &values))
 	memcached, exporter := values.Image, values.Metrics.Image
 	if values.Reloader.Image != memcached {
 		t.Errorf("the reloader runs %s by default, memcached %s", values.Reloader.Image, memcached)

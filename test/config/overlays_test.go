@@ -24,6 +24,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // overlay is what one directory of config/ builds: objects of the built-in kinds,
@@ -36,29 +37,21 @@ type overlay struct {
 func build(t *testing.T, directory string) overlay {
 	t.Helper()
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(controlplane.Root(), "config", directory))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, clientgoscheme.AddToScheme(scheme))
 	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
 	var result overlay
 	for _, resource := range built.Resources() {
 		content, err := resource.AsYAML()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, err)
 		object, _, err := decoder.Decode(content, nil, nil)
 		switch {
 		case err == nil:
 			result.typed = append(result.typed, object.(client.Object))
 		case runtime.IsNotRegisteredError(err):
 			unknown := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal(content, &unknown.Object); err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, yaml.Unmarshal(content, &unknown.Object))
 			result.other = append(result.other, unknown)
 		default:
 			t.Errorf("config/%s: %s: %v", directory, resource.CurId(), err)

@@ -5,8 +5,12 @@ package testenv
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 )
 
 // Log holds what a process prints to standard error. It can be read while the process runs.
@@ -20,6 +24,11 @@ func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
+}
+
+// Logger returns a logger that writes to l, for an operator in the test's process.
+func (l *Log) Logger() logr.Logger {
+	return funcr.New(func(_, line string) { _, _ = fmt.Fprintln(l, line) }, funcr.Options{})
 }
 
 // String returns the text so far.

@@ -56,7 +56,7 @@ type ManagerOptions struct {
 	Templates map[string]string
 	// RefusePrivilegedFields runs it without --allow-privileged-fields.
 	RefusePrivilegedFields bool
-	// Wrap wraps the transport of its clients; the checks at start do not use it.
+	// Wrap wraps the transport of its clients, except that of the checks at start and of discovery.
 	Wrap func(http.RoundTripper) http.RoundTripper
 	// Logger is where it logs; by default nowhere.
 	Logger logr.Logger

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/test/controlplane"
@@ -35,28 +34,10 @@ func MonitoringKind(kind string) schema.GroupVersionKind {
 // InstallMonitoring installs ServiceMonitor and PrometheusRule, without the schemas of their
 // specs, and waits until they are served.
 func (e *Env) InstallMonitoring(ctx context.Context) error {
-	for plural, kind := range map[string]string{"servicemonitors": "ServiceMonitor", "prometheusrules": "PrometheusRule"} {
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(`apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: `+plural+`.monitoring.coreos.com}
-spec:
-  group: monitoring.coreos.com
-  names: {kind: `+kind+`, plural: `+plural+`}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
-`), &object.Object); err != nil {
-			return err
-		}
-		if err := e.Apply(ctx, object); err != nil {
+	for _, kind := range []string{"ServiceMonitor", "PrometheusRule"} {
+		definition := CustomResource("monitoring.coreos.com", kind, "Namespaced",
+			`{type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}`)
+		if err := e.ApplyYAML(ctx, definition); err != nil {
 			return err
 		}
 		err := Poll(ctx, Timeout, func(ctx context.Context) (bool, error) {
@@ -84,11 +65,7 @@ func (e *Env) InstallPrometheusOperator(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		definition := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(content, &definition.Object); err != nil {
-			return err
-		}
-		if err := e.Apply(ctx, definition); err != nil {
+		if err := e.ApplyYAML(ctx, string(content)); err != nil {
 			return err
 		}
 	}

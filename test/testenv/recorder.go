@@ -3,6 +3,7 @@
 package testenv
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,7 +19,9 @@ func (f RoundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 // Request is a request and the status of its answer: 0 until it arrives, and when there is none.
 type Request struct {
 	Method, Path string
-	Status       int
+	// IsApply reports whether it is a server-side apply.
+	IsApply bool
+	Status  int
 }
 
 // String returns the request as "PATCH /api/v1/…".
@@ -34,6 +37,19 @@ type Recorder struct {
 
 	mu       sync.Mutex
 	requests []*Request
+	onFirst  func(context.Context, Request)
+}
+
+// OnFirst calls f before the first request that matches is sent, with the context of the request.
+func (r *Recorder) OnFirst(matches func(Request) bool, f func(context.Context)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var once sync.Once
+	r.onFirst = func(ctx context.Context, request Request) {
+		if matches(request) {
+			once.Do(func() { f(ctx) })
+		}
+	}
 }
 
 // Wrap is for rest.Config.Wrap.
@@ -43,13 +59,19 @@ func (r *Recorder) Wrap(next http.RoundTripper) http.RoundTripper {
 			return next.RoundTrip(req)
 		}
 		// Before it is sent, since its effect may be seen before its answer.
-		request := &Request{Method: req.Method, Path: req.URL.Path}
+		request := &Request{
+			Method: req.Method, Path: req.URL.Path,
+			IsApply: strings.HasPrefix(req.Header.Get("Content-Type"), "application/apply-patch"),
+		}
 		r.mu.Lock()
 		r.requests = append(r.requests, request)
-		before := r.Before
+		before, onFirst := r.Before, r.onFirst
 		r.mu.Unlock()
 		if before != nil {
 			before(*request)
+		}
+		if onFirst != nil {
+			onFirst(req.Context(), *request)
 		}
 		response, err := next.RoundTrip(req)
 		if err == nil {

@@ -3,8 +3,10 @@
 package testenv
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -62,4 +64,39 @@ func Definition() *unstructured.Unstructured {
 	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	definition.SetName(DefinitionName)
 	return definition
+}
+
+// CustomResource returns the YAML of a CustomResourceDefinition of version v1 with schema, as YAML.
+func CustomResource(group, kind, scope, schema string) string {
+	singular := strings.ToLower(kind)
+	plural := strings.TrimSuffix(singular, "s") + "s"
+	schema = strings.ReplaceAll("\n"+strings.Trim(schema, "\n"), "\n", "\n        ")
+	return `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ` + plural + "." + group + `}
+spec:
+  group: ` + group + `
+  scope: ` + scope + `
+  names: {kind: ` + kind + `, plural: ` + plural + `}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:` + schema + "\n"
+}
+
+// ApplyYAML applies objects, each given as YAML, as the administrator.
+func (e *Env) ApplyYAML(ctx context.Context, objects ...string) error {
+	for _, text := range objects {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
+			return err
+		}
+		if err := e.Apply(ctx, object); err != nil {
+			return err
+		}
+	}
+	return nil
 }

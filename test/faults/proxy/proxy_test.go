@@ -17,6 +17,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const (
@@ -47,9 +49,7 @@ func start(t *testing.T) (*Proxy, *http.Client, chan<- string) {
 	t.Cleanup(server.CloseClientConnections)
 	p := Start(t, &rest.Config{Host: server.URL})
 	client, err := rest.HTTPClientFor(p.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	return p, client, events
 }
 
@@ -59,9 +59,7 @@ func send(t *testing.T, p *Proxy, client *http.Client, method, path string) (sta
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, p.Config().Host+path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	request.Header.Set("Accept", "application/vnd.kubernetes.protobuf,application/json")
 	response, err := client.Do(request)
 	if err != nil {
@@ -123,9 +121,7 @@ func TestProxy_InjectsFaults(t *testing.T) {
 	if _, _, err := send(t, p, client, "GET", pods); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("interrupted: %v", err)
 	}
-	if err := p.Resume(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, p.Resume(t.Context()))
 	if _, _, err := send(t, p, client, "GET", pods); err != nil {
 		t.Errorf("resumed: %v", err)
 	}
@@ -164,13 +160,9 @@ func TestProxy_FreezesHidesAndExpiresWatches(t *testing.T) {
 	t.Parallel()
 	p, client, events := start(t)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.Config().Host+pods+"?watch=true", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	response, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, err)
 	defer response.Body.Close()
 	reader := bufio.NewReader(response.Body)
 	next := func(want string) {
