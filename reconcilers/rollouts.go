@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -48,7 +49,7 @@ func (r *Reconciler) reportToRollout(ctx context.Context, observed *observation,
 	halted := r.rollout.Report(ctx, client.ObjectKeyFromObject(observed.Memcached), rollout.Outcome{
 		Deferred:  isDeferred(observed),
 		NotReady:  ready.Status == metav1.ConditionFalse && next.LastReadyGeneration == next.ObservedGeneration,
-		Replacing: status.IsReplacingPods(observed.Deployment),
+		Replacing: isReplacingPods(observed.Deployment),
 		Stalled:   meta.IsStatusConditionTrue(next.Conditions, cachev1alpha1.ConditionStalled),
 	})
 	if halted {
@@ -56,6 +57,15 @@ func (r *Reconciler) reportToRollout(ctx context.Context, observed *observation,
 		r.recorder.warn(observed.Memcached, reasonRolloutHalted, "RollOut",
 			"no further Memcacheds are changed to the operator's changed templates, since this one became stalled: "+ready.Message)
 	}
+}
+
+// isReplacingPods reports whether d, which may be nil, is replacing pods, or has not observed its change yet.
+func isReplacingPods(d *appsv1.Deployment) bool {
+	if d == nil {
+		return false
+	}
+	s := d.Status
+	return s.ObservedGeneration < d.Generation || s.UpdatedReplicas < ptr.Deref(d.Spec.Replicas, 1) || s.Replicas > s.UpdatedReplicas
 }
 
 // memcachedKeys returns the names of all Memcacheds.

@@ -93,16 +93,26 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	}
 	if o.templates.Dir != "" {
 		check := func(ctx context.Context, renderer *render.Renderer) (*preflight.Result, error) {
-			found, err := preflight.Check(ctx, cfg, scheme, renderer, o.watchNamespaces)
-			if err != nil {
-				return nil, err
-			}
-			return found, checkTemplates(ctx, log.FromContext(ctx), cfg, renderer, o)
+			return checkReload(ctx, cfg, scheme, renderer, o)
 		}
 		if err := mgr.Add(newReloader(mgr, &o.templates, tree, check, reconciler.Reload)); err != nil {
 			return nil, err
 		}
 	}
+	return mgr, addProbes(mgr)
+}
+
+// checkReload runs those checks of the start that ask the API server.
+func checkReload(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, renderer *render.Renderer, o *options) (*preflight.Result, error) {
+	found, err := preflight.Check(ctx, cfg, scheme, renderer, o.watchNamespaces)
+	if err != nil {
+		return nil, err
+	}
+	return found, checkTemplates(ctx, log.FromContext(ctx), cfg, renderer, o)
+}
+
+// addProbes adds the checks of liveness and readiness to mgr.
+func addProbes(mgr ctrl.Manager) error {
 	synced := func(req *http.Request) error {
 		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
 		defer cancel()
@@ -112,7 +122,7 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 		return nil
 	}
 	alive := func(*http.Request) error { return nil }
-	return mgr, errors.Join(mgr.AddHealthzCheck("ping", alive), mgr.AddReadyzCheck("caches", synced))
+	return errors.Join(mgr.AddHealthzCheck("ping", alive), mgr.AddReadyzCheck("caches", synced))
 }
 
 // setupOperatorCondition adds the reconciler of the OperatorCondition to mgr if OLM installed the operator.

@@ -10,15 +10,18 @@ import (
 
 const configMapFile = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"
 
-func TestCheck_WarnsOfWhatHasNoEffect(t *testing.T) {
-	t.Parallel()
+// warningRow is a change of the templates and the warning of it.
+type warningRow struct {
+	edits    edits
+	defaults Defaults
+	// want is the warning in full; empty for none.
+	want string
+}
+
+func warningRows(t *testing.T) map[string]warningRow {
+	t.Helper()
 	image := Defaults{Image: "registry.example.com/memcached:1"}
-	for sentence, test := range map[string]struct {
-		edits    edits
-		defaults Defaults
-		// want is the warning in full; empty for none.
-		want string
-	}{
+	return map[string]warningRow{
 		"nothing is changed":                {},
 		"nothing is changed, with an image": {defaults: image},
 		"a page and hidden files":           {edits: edits{"components/site/README.md": "# Site\n", "base/.gitkeep": "x"}},
@@ -60,7 +63,12 @@ func TestCheck_WarnsOfWhatHasNoEffect(t *testing.T) {
 			want: "base/deployment.yaml:67: Deployment memcached: spec.template.spec.containers.[name=memcached].image: this value has no effect: components/image/kustomization.yaml: replacements[0] " +
 				"overwrites it with image of Values, which the operator computes from the Memcached and its environment; set that one, or remove the target of the replacement",
 		},
-	} {
+	}
+}
+
+func TestCheck_WarnsOfWhatHasNoEffect(t *testing.T) {
+	t.Parallel()
+	for sentence, test := range warningRows(t) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			renderer, problems, warnings, err := Check(edited(t, test.edits), test.defaults)

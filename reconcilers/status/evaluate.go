@@ -12,7 +12,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
@@ -245,15 +244,6 @@ func rollingOut(o Observation) *evaluation {
 		message += fmt.Sprintf("; surplus pods to remove: %d", surplus)
 	}
 	return &evaluation{reconciling, cachev1alpha1.ReasonRollingOut, message}
-}
-
-// IsReplacingPods reports whether d is replacing pods, or has not observed its change yet.
-func IsReplacingPods(d *appsv1.Deployment) bool {
-	if d == nil {
-		return false
-	}
-	s := d.Status
-	return s.ObservedGeneration < d.Generation || s.UpdatedReplicas < ptr.Deref(d.Spec.Replicas, 1) || s.Replicas > s.UpdatedReplicas
 }
 
 // counts returns how many of the desired pods are up to date and ready. Surplus pods of a rollout
