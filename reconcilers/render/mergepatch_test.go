@@ -118,7 +118,9 @@ func TestMergePatch_ReplacesAnElement(t *testing.T) {
 	text := "{spec: {template: {spec: {containers: [{name: b, $patch: replace, command: [c], env: [{name: D, value: null}]}]}}}}"
 	merge, err := parseText(text)
 	noError(t, err)
-	noError(t, mergeMap(object.(map[string]any), merge.(map[string]any), typeOf(appsv1.SchemeGroupVersion.WithKind("Deployment"))))
+	if err := mergeMap(object.(map[string]any), merge.(map[string]any), typeOf(appsv1.SchemeGroupVersion.WithKind("Deployment"))); err != nil {
+		t.Fatal(err)
+	}
 	want := map[string]any{"name": "b", "command": []any{"c"}, "env": []any{map[string]any{"name": "D"}}}
 	if got := template.Lookup(object.(map[string]any), []any{"spec", "template", "spec", "containers", 0}); !reflect.DeepEqual(got, want) {
 		t.Errorf("the element is %v, want %v", got, want)
