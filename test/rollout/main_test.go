@@ -61,9 +61,15 @@ func (f *fleet) edit(value string, patches ...string) {
 
 // annotated returns the component of edit. New pods count as soon as they are ready, so that roll-outs are fast.
 func annotated(value string, patches ...string) string {
+	annotation := "{minReadySeconds: 0, template: {metadata: {annotations: {example.com/edit: " + value + "}}}}"
+	return component(append([]string{annotation}, patches...)...)
+}
+
+// component returns a component with patches of the Deployment's spec.
+func component(patches ...string) string {
 	var text strings.Builder
 	text.WriteString("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n")
-	for _, patch := range append([]string{"{minReadySeconds: 0, template: {metadata: {annotations: {example.com/edit: " + value + "}}}}"}, patches...) {
+	for _, patch := range patches {
 		fmt.Fprintf(&text, "- patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: memcached}, spec: %s}'\n", patch)
 	}
 	return text.String()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/manifests"
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/pages"
 	"github.com/example/memcached-operator/test/testenv"
@@ -90,6 +92,8 @@ func (w *watcher) changed() int {
 	return len(w.changes)
 }
 
+// TestRollOut_SurvivesCrashes edits a component that two thirds of the Memcacheds have: `memcached-operator diff` names
+// them, and their pods are replaced once each, although the operator is killed twice.
 func TestRollOut_SurvivesCrashes(t *testing.T) {
 	t.Parallel()
 	sizes := make([]int32, *memcachedsFlag)
@@ -97,27 +101,65 @@ func TestRollOut_SurvivesCrashes(t *testing.T) {
 		sizes[i] = int32(1 + i%2)
 	}
 	f := newFleet(t, max(2, len(sizes)/10), sizes...)
+	want := map[string]int{}
+	for i := range sizes {
+		if i%3 > 0 {
+			suite.Patch(t, testenv.Memcached(f.namespace, name(i), 0), `{"spec": {"threads": 2}}`)
+			want[name(i)] = 1
+		}
+	}
+	f.settled()
+	files := f.withThreads("second")
+	f.expectDiff(files, slices.Sorted(maps.Keys(want)))
 	watched := f.watch()
-	f.edit("second")
+	f.write(files)
 	for killed := range 2 {
-		testenv.Eventually(t, "a third should be changed", func() bool { return watched.changed() >= (killed+1)*len(sizes)/3 })
+		testenv.Eventually(t, "a third should be changed", func() bool { return watched.changed() >= (killed+1)*len(want)/3 })
 		f.operator.Kill()
 		f.start()
 	}
-	f.eventuallyEdits(slices.Repeat([]string{"second"}, len(sizes))...)
+	testenv.Eventually(t, "all should be changed", func() bool { return watched.changed() >= len(want) })
 	f.settled()
 	watched.mu.Lock()
 	defer watched.mu.Unlock()
 	if watched.atOnce > f.maxRolling {
 		t.Errorf("%d Deployments replaced pods at once, at most %d may", watched.atOnce, f.maxRolling)
 	}
-	for name, changes := range watched.changes {
-		if changes != 1 {
-			t.Errorf("the pod template of %s changed %d times", name, changes)
-		}
+	if !maps.Equal(watched.changes, want) {
+		t.Errorf("the pod templates changed %v times, want %v", watched.changes, want)
 	}
-	if len(watched.changes) != len(sizes) {
-		t.Errorf("%d of %d pod templates changed", len(watched.changes), len(sizes))
+}
+
+// withThreads returns the files in use with an annotation of this value on the pods of the Memcacheds with spec.threads.
+func (f *fleet) withThreads(value string) map[string]string {
+	f.t.Helper()
+	const threads = "components/threads/kustomization.yaml"
+	shipped, err := manifests.FS.ReadFile(threads)
+	testenv.NoError(f.t, err)
+	patch := "{template: {metadata: {annotations: {example.com/threads: " + value + "}}}}"
+	_, patches, _ := strings.Cut(component(patch), "patches:")
+	return map[string]string{site: annotated("first"), threads: string(shipped) + "patches:" + patches}
+}
+
+// expectDiff expects that diff names these Memcacheds as those whose pods files would replace.
+func (f *fleet) expectDiff(files map[string]string, names []string) {
+	f.t.Helper()
+	dir := f.t.TempDir()
+	for name, content := range files {
+		testenv.WriteFile(f.t, filepath.Join(dir, name), content)
+	}
+	command := exec.CommandContext(f.t.Context(), suite.Binary, "diff", "--kubeconfig="+suite.Kubeconfig, "--namespace="+f.namespace, "--manifests-dir="+dir, "--summary")
+	output, err := command.CombinedOutput()
+	if command.ProcessState.ExitCode() != 1 {
+		f.t.Fatalf("diff: %v\n%s", err, output)
+	}
+	_, table, _ := strings.Cut(string(output), "BECAUSE OF\n")
+	var named []string
+	for line := range strings.Lines(table) {
+		named = append(named, strings.Fields(line)[1])
+	}
+	if !slices.Equal(named, names) {
+		f.t.Errorf("diff names %q, want %q:\n%s", named, names, output)
 	}
 }
 
