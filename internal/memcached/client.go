@@ -64,6 +64,9 @@ func (c *Client) Get(key string) (string, error) {
 // Item returns what memcached knows about the item under key, such as its size, by name; nil when there is none.
 // It does not count as a use of the item.
 func (c *Client) Item(key string) (map[string]string, error) {
+	if err := CheckKey(key); err != nil {
+		return nil, err
+	}
 	line, err := c.ask("me " + key)
 	if err != nil || line == "EN" {
 		return nil, err
@@ -78,6 +81,21 @@ func (c *Client) Item(key string) (map[string]string, error) {
 		item[name] = value
 	}
 	return item, nil
+}
+
+// maxKey is the number of bytes in a key at most.
+const maxKey = 250
+
+// CheckKey returns an error unless key can be a key of memcached. One with white space would be another command.
+func CheckKey(key string) error {
+	switch {
+	case key == "" || len(key) > maxKey:
+		return fmt.Errorf("the key has %d bytes: memcached's keys have 1 to %d", len(key), maxKey)
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+		return fmt.Errorf("the key %q has white space or control characters, which memcached's keys cannot have", key)
+	default:
+		return nil
+	}
 }
 
 // Flush empties the cache.
