@@ -16,8 +16,9 @@ import (
 	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
-// readExample returns the input that tree contains as the example of every field.
-func readExample(tree Tree) (template.Input, error) {
+// readExample returns the input that tree contains as the example of every field, with the examples of
+// parameters.
+func readExample(tree Tree, parameters parameters) (template.Input, error) {
 	if len(tree[template.MemcachedFile]) == 0 {
 		return template.Input{}, fmt.Errorf("%s: no such file, or it is empty", template.MemcachedFile)
 	}
@@ -28,6 +29,7 @@ func readExample(tree Tree) (template.Input, error) {
 	if mc.Name == "" {
 		return template.Input{}, fmt.Errorf("%s: metadata.name of the example Memcached is missing", template.MemcachedFile)
 	}
+	mc.Spec.Parameters = parameters.examples()
 	var values struct {
 		APIVersion string         `json:"apiVersion"`
 		Kind       string         `json:"kind"`

@@ -17,14 +17,15 @@ import (
 
 // Renderer renders the objects of Memcacheds. It is safe for concurrent use.
 type Renderer struct {
-	tree      Tree
-	templates *template.Templates
-	sets      *sets
-	defaults  Defaults
-	validator template.Validator
-	kinds     []schema.GroupVersionKind
-	optional  map[schema.GroupVersionKind]bool
-	openShift atomic.Bool
+	tree       Tree
+	templates  *template.Templates
+	parameters parameters
+	sets       *sets
+	defaults   Defaults
+	validator  template.Validator
+	kinds      []schema.GroupVersionKind
+	optional   map[schema.GroupVersionKind]bool
+	openShift  atomic.Bool
 }
 
 // New checks the files of tree, and the objects of each of its components alone and of
@@ -48,7 +49,11 @@ func New(tree Tree, defaults Defaults) (*Renderer, error) {
 }
 
 func (r *Renderer) parse() error {
-	example, err := readExample(r.tree)
+	var err error
+	if r.parameters, err = readParameters(r.tree); err != nil {
+		return err
+	}
+	example, err := readExample(r.tree, r.parameters)
 	if err != nil {
 		return err
 	}
@@ -94,6 +99,9 @@ func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 		return nil, err
 	}
 	if err := checkSpec(in.Memcached["spec"].(map[string]any)); err != nil {
+		return nil, err
+	}
+	if err := r.parameters.check(mc.Spec.Parameters); err != nil {
 		return nil, err
 	}
 	p, raw, size, err := r.sets.objects(in, mc.Namespace)
