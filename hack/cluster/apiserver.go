@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
+	"strconv"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -31,7 +34,9 @@ func (c *cluster) startAPIServer(o options) error {
 	}
 	defer server.release()
 
-	c.env = c.environment(etcd, server, o)
+	if c.env, err = c.environment(etcd, server, o); err != nil {
+		return err
+	}
 	if err := c.startEnvironment(); err != nil {
 		return fmt.Errorf("starting etcd and kube-apiserver: %w\nend of the log of etcd:\n%s\nend of the log of kube-apiserver:\n%s",
 			err, tail(c.log("etcd")), tail(c.log("kube-apiserver")))
@@ -43,7 +48,7 @@ func (c *cluster) startAPIServer(o options) error {
 }
 
 // environment returns the configuration of envtest.
-func (c *cluster) environment(etcd, server *lifeline, o options) *envtest.Environment {
+func (c *cluster) environment(etcd, server *lifeline, o options) (*envtest.Environment, error) {
 	env := &envtest.Environment{
 		// Ignore USE_EXISTING_CLUSTER in the environment.
 		UseExistingCluster:      new(false),
@@ -57,11 +62,21 @@ func (c *cluster) environment(etcd, server *lifeline, o options) *envtest.Enviro
 	if os.Getenv("KUBEBUILDER_CONTROLPLANE_START_TIMEOUT") == "" {
 		env.ControlPlaneStartTimeout = startPatience
 	}
-	env.ControlPlane.Etcd = &envtest.Etcd{Out: etcd.writer, Err: etcd.writer}
+	ports, err := freePorts(c.alive, 3)
+	if err != nil {
+		return nil, err
+	}
+	env.ControlPlane.Etcd = &envtest.Etcd{
+		URL: &url.URL{Scheme: "http", Host: net.JoinHostPort(loopback, ports[0])},
+		Out: etcd.writer, Err: etcd.writer,
+	}
 	// The data need not survive a power failure, and fsync is slow.
-	env.ControlPlane.Etcd.Configure().Set("unsafe-no-fsync", "true")
+	env.ControlPlane.Etcd.Configure().
+		Set("unsafe-no-fsync", "true").
+		Set("listen-peer-urls", "http://"+net.JoinHostPort(loopback, ports[2]))
 
 	api := env.ControlPlane.GetAPIServer()
+	api.SecureServing.Address, api.SecureServing.Port = loopback, ports[1]
 	api.Out, api.Err = server.writer, server.writer
 	flags := api.Configure().
 		Set("authorization-mode", "RBAC").
@@ -79,7 +94,37 @@ func (c *cluster) environment(etcd, server *lifeline, o options) *envtest.Enviro
 		// the default account; here the controller manager does.
 		flags.Disable("disable-admission-plugins")
 	}
-	return env
+	return env, nil
+}
+
+const (
+	loopback = "127.0.0.1"
+	// firstPort and lastPort are below 32768, from which the kernel by default takes the ports
+	// of outgoing connections. Otherwise a connection could take the port of a server while that
+	// is restarted.
+	firstPort, lastPort = 10000, 32767
+)
+
+// freePorts returns n ports of the loopback interface on which nothing listens. Clusters
+// that start at the same moment get different ones, since the search begins at a port that
+// depends on the ID of this process.
+func freePorts(ctx context.Context, n int) ([]string, error) {
+	const count = lastPort - firstPort + 1
+	var ports []string
+	for i := range count {
+		port := strconv.Itoa(firstPort + (os.Getpid()*n+i)%count)
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(loopback, port))
+		if err != nil {
+			continue
+		}
+		if err := listener.Close(); err != nil {
+			return nil, err
+		}
+		if ports = append(ports, port); len(ports) == n {
+			return ports, nil
+		}
+	}
+	return nil, fmt.Errorf("no free port of %s from %d to %d", loopback, firstPort, lastPort)
 }
 
 // startEnvironment starts envtest. When the context is cancelled, it returns even if the

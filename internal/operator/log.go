@@ -3,6 +3,8 @@
 package operator
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +23,38 @@ var quietLoggers = []string{"client-go", "controller-runtime.cache", "leaderelec
 // returns, when a response ends early.
 const responseError = "Unexpected error when reading response body"
 
+// errLeadershipLost is the text of the error that controller-runtime logs when it stops a leader, which has released
+// its lease then. A leader that loses its lease ends with this error, and does not log it.
+const errLeadershipLost = "leader election lost"
+
+// stopCore logs all messages except errors that only say that the operator stops: a canceled request, and the end of
+// leadership.
+type stopCore struct{ zapcore.Core }
+
+// With implements zapcore.Core.
+func (c stopCore) With(fields []zapcore.Field) zapcore.Core { return stopCore{c.Core.With(fields)} }
+
+// Check implements zapcore.Core.
+func (c stopCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if !c.Enabled(entry.Level) {
+		return checked
+	}
+	return checked.AddCore(entry, c)
+}
+
+// Write implements zapcore.Core.
+func (c stopCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
+	if entry.Level >= zapcore.ErrorLevel && slices.ContainsFunc(fields, isStop) {
+		return nil
+	}
+	return c.Core.Write(entry, fields)
+}
+
+func isStop(field zapcore.Field) bool {
+	err, ok := field.Interface.(error)
+	return ok && (errors.Is(err, context.Canceled) || err.Error() == errLeadershipLost)
+}
+
 // quietCore logs a message of quietLoggers once per repeatEvery, the error of a reconcile once per repeatEvery as
 // long as it is the same one of the same object, and all other messages.
 type quietCore struct {
@@ -32,8 +66,9 @@ type quietCore struct {
 	fields []zapcore.Field
 }
 
-// newQuietCore returns core with a rate limit for quietLoggers.
+// newQuietCore returns core with a rate limit for quietLoggers, and without errors of the stop.
 func newQuietCore(core zapcore.Core) zapcore.Core {
+	core = stopCore{core}
 	return quietCore{
 		Core:   core,
 		quiet:  zapcore.NewSamplerWithOptions(core, repeatEvery, 1, 0),

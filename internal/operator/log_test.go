@@ -3,8 +3,10 @@
 package operator
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"testing"
 	"time"
@@ -58,6 +60,30 @@ func TestQuietCore_LimitsErrorsOfReconciles(t *testing.T) {
 		}
 		if _, ok := entries[0].ContextMap()["name"]; !ok {
 			t.Errorf("%q has no name: %v", message, entries[0].ContextMap())
+		}
+	}
+}
+
+func TestQuietCore_LogsNoErrorsOfTheStop(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		err    error
+		logged bool
+	}{
+		"a canceled request":       {&url.Error{Op: "Post", URL: "https://server/", Err: context.Canceled}, false},
+		"the end of leadership":    {errors.New("leader election lost"), false},
+		"a request that timed out": {&url.Error{Op: "Post", URL: "https://server/", Err: context.DeadlineExceeded}, true},
+		"another error":            {errors.New("the webhook server failed"), true},
+		"no error":                 {nil, true},
+	} {
+		for _, logger := range []string{"", "events", "leaderelection"} {
+			for _, message := range []string{"stopping", "Reconciler error"} {
+				observed, logs := observer.New(zapcore.InfoLevel)
+				zap.New(newQuietCore(observed)).Named(logger).With(zap.String("name", "cache")).Error(message, zap.Error(test.err))
+				if got := logs.Len() == 1; got != test.logged {
+					t.Errorf("%s: %q of the logger %q: %v", name, message, logger, logs.All())
+				}
+			}
 		}
 	}
 }

@@ -10,10 +10,8 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.uber.org/zap"
@@ -21,25 +19,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"github.com/example/memcached-operator/reconcilers/guarded"
-)
-
-// The environment variables with the images, named as OLM requires.
-const (
-	memcachedImageVariable = "RELATED_IMAGE_MEMCACHED"
-	exporterImageVariable  = "RELATED_IMAGE_MEMCACHED_EXPORTER"
-	reloaderImageVariable  = "RELATED_IMAGE_MEMCACHED_RELOADER"
-
-	// For OLM, whose users can set environment variables but no flags.
-	privilegedFieldsVariable = "ALLOW_PRIVILEGED_FIELDS"
-	operandImagesVariable    = "OPERAND_IMAGES"
+	"github.com/example/memcached-operator/internal/templates"
 )
 
 // options are the operator's flags and environment, validated.
 type options struct {
 	watchNamespaces    []string
 	kubeconfig         string
-	manifestsDir       string
 	concurrency        int
 	leaderElect        bool
 	leaderElectionNS   string
@@ -52,12 +38,8 @@ type options struct {
 	metricsClientCA    string
 	enableHTTP2        bool
 	healthProbeAddress string
-	memcachedImage     string
-	exporterImage      string
-	reloaderImage      string
-	privilegedFields   bool
 	memoryLimit        int64
-	operandImages      guarded.Images
+	templates          templates.Options
 	version            bool
 	zap                ctrlzap.Options
 }
@@ -78,7 +60,7 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 	flags.StringVar(&namespaces, "watch-namespaces", getenv("WATCH_NAMESPACE"),
 		"Namespaces to watch, separated by commas; empty watches all. Defaults to the environment variable WATCH_NAMESPACE.")
 	o.bind(flags)
-	errGuarded := o.bindGuarded(flags, getenv)
+	errTemplates := o.templates.Bind(flags, getenv)
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.zap.BindFlags(flags)
 
@@ -89,8 +71,8 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 		}
 		return nil, err
 	}
-	if errGuarded != nil {
-		return nil, errGuarded
+	if errTemplates != nil {
+		return nil, errTemplates
 	}
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q: the operator takes flags only", flags.Arg(0))
@@ -102,21 +84,16 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 	}
 	slices.Sort(o.watchNamespaces)
 	o.watchNamespaces = slices.Compact(o.watchNamespaces)
-	o.memcachedImage = getenv(memcachedImageVariable)
-	o.exporterImage = getenv(exporterImageVariable)
-	o.reloaderImage = getenv(reloaderImageVariable)
 	var errMemory error
 	o.memoryLimit, errMemory = parseMemoryLimit(getenv)
 	inCluster := getenv("KUBERNETES_SERVICE_HOST") != ""
-	return o, cmp.Or(errMemory, o.validate(), o.validateMetrics(), o.validateLeaderElection(inCluster), o.validateManifestsDir())
+	return o, cmp.Or(errMemory, o.validate(), o.validateMetrics(), o.validateLeaderElection(inCluster), o.templates.Validate())
 }
 
 // bind binds the flags whose values need no conversion.
 func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "",
 		"Kubeconfig of the API server. Defaults to KUBECONFIG, else the cluster that the operator runs in, else ~/.kube/config.")
-	flags.StringVar(&o.manifestsDir, "manifests-dir", "",
-		"Directory whose base and components are laid over the embedded templates, file by file.")
 	flags.IntVar(&o.concurrency, "max-concurrent-reconciles", 8, "How many Memcacheds are reconciled at once, 1 to 256.")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "Let one of several replicas work at a time. The lease is released on shutdown.")
 	flags.StringVar(&o.leaderElectionNS, "leader-elect-namespace", "", "Namespace of the lease; needed outside a cluster only.")
@@ -137,32 +114,6 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.healthProbeAddress, "health-probe-bind-address", ":8081", "Address of /healthz and /readyz; 0 turns them off.")
 }
 
-// bindGuarded binds the flags of privileged fields. The error is that of their defaults in the environment.
-func (o *options) bindGuarded(flags *flag.FlagSet, getenv func(string) string) error {
-	allow := getenv(privilegedFieldsVariable)
-	allowed, err := strconv.ParseBool(cmp.Or(allow, "false"))
-	if err != nil {
-		err = fmt.Errorf("%s: %q is neither true nor false", privilegedFieldsVariable, allow)
-	}
-	flags.BoolVar(&o.privilegedFields, "allow-privileged-fields", allowed,
-		"Accept the fields of Memcacheds by which their authors can do more than by the plain templates, such as patches and "+
-			"serviceAccountName (docs/user/privileged-fields.md). Set it only where the ValidatingAdmissionPolicy is installed that asks "+
-			"what an author may do. Defaults to the environment variable "+privilegedFieldsVariable+".")
-	images, errImages := guarded.ParseImages(getenv(operandImagesVariable))
-	if errImages != nil {
-		err = cmp.Or(err, fmt.Errorf("%s: %w", operandImagesVariable, errImages))
-	}
-	o.operandImages = images
-	flags.Func("operand-images", "Images that Memcacheds may name without --allow-privileged-fields, separated by commas: repositories, "+
-		"of which any tag and digest is accepted, or all below a prefix, such as registry.example.com/cache/*. Defaults to the environment "+
-		"variable "+operandImagesVariable+", else the repositories of the operator's own default images.",
-		func(text string) (err error) {
-			o.operandImages, err = guarded.ParseImages(text)
-			return err
-		})
-	return err
-}
-
 func (o *options) validate() error {
 	for _, namespace := range o.watchNamespaces {
 		if err := validateNamespace("--watch-namespaces", namespace); err != nil {
@@ -171,15 +122,6 @@ func (o *options) validate() error {
 	}
 	if o.concurrency < 1 || o.concurrency > 256 {
 		return fmt.Errorf("--max-concurrent-reconciles: %d is not between 1 and 256", o.concurrency)
-	}
-	for variable, image := range map[string]string{
-		memcachedImageVariable: o.memcachedImage,
-		exporterImageVariable:  o.exporterImage,
-		reloaderImageVariable:  o.reloaderImage,
-	} {
-		if strings.ContainsAny(image, " \t\n") {
-			return fmt.Errorf("%s: %q is not an image reference", variable, image)
-		}
 	}
 	return validateAddress("--health-probe-bind-address", o.healthProbeAddress)
 }
@@ -220,20 +162,6 @@ func (o *options) validateLeaderElection(inCluster bool) error {
 		return validateNamespace("--leader-elect-namespace", o.leaderElectionNS)
 	case o.leaderElect && !inCluster:
 		return errors.New("--leader-elect: outside a cluster --leader-elect-namespace has to say where the lease is")
-	}
-	return nil
-}
-
-func (o *options) validateManifestsDir() error {
-	if o.manifestsDir == "" {
-		return nil
-	}
-	entries, err := os.ReadDir(o.manifestsDir)
-	if err != nil {
-		return fmt.Errorf("--manifests-dir: %w", err)
-	}
-	if !slices.ContainsFunc(entries, func(entry os.DirEntry) bool { return slices.Contains([]string{"base", "components"}, entry.Name()) }) {
-		return fmt.Errorf("--manifests-dir: %s holds neither base nor components, so it would change nothing", o.manifestsDir)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/example/memcached-operator/internal/templates"
 	"github.com/example/memcached-operator/reconcilers/guarded"
 )
 
@@ -39,7 +40,7 @@ func TestParse_Defaults(t *testing.T) {
 	for name, test := range map[string]struct{ got, want any }{
 		"namespaces":        {len(o.watchNamespaces), 0},
 		"kubeconfig":        {o.kubeconfig, ""},
-		"manifests dir":     {o.manifestsDir, ""},
+		"manifests dir":     {o.templates.Dir, ""},
 		"concurrency":       {o.concurrency, 8},
 		"leader election":   {o.leaderElect, false},
 		"lease's namespace": {o.leaderElectionNS, ""},
@@ -50,10 +51,10 @@ func TestParse_Defaults(t *testing.T) {
 		"key":               {o.metricsCertKey, "tls.key"},
 		"HTTP/2":            {o.enableHTTP2, false},
 		"probe address":     {o.healthProbeAddress, ":8081"},
-		"image":             {o.memcachedImage, ""},
-		"exporter's image":  {o.exporterImage, ""},
-		"reloader's image":  {o.reloaderImage, ""},
-		"privileged fields": {o.privilegedFields, false},
+		"image":             {o.templates.MemcachedImage, ""},
+		"exporter's image":  {o.templates.ExporterImage, ""},
+		"reloader's image":  {o.templates.ReloaderImage, ""},
+		"privileged fields": {o.templates.PrivilegedFields, false},
 		"version":           {o.version, false},
 		"development logs":  {o.zap.Development, false},
 	} {
@@ -92,14 +93,14 @@ func TestParse_WatchNamespaces(t *testing.T) {
 
 func TestParse_SetsOptions(t *testing.T) {
 	t.Parallel()
-	templates := t.TempDir()
-	write(t, filepath.Join(templates, "components", "site", "kustomization.yaml"), "")
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "components", "site", "kustomization.yaml"), "")
 	o := parsed(t, environment{
 		"RELATED_IMAGE_MEMCACHED":          "registry:5000/memcached@sha256:0a",
 		"RELATED_IMAGE_MEMCACHED_EXPORTER": "registry:5000/exporter:1",
 		"RELATED_IMAGE_MEMCACHED_RELOADER": "registry:5000/reloader:1",
 	},
-		"--kubeconfig=admin.conf", "--manifests-dir", templates, "--max-concurrent-reconciles=256", "--leader-elect", "--leader-elect-namespace=ops",
+		"--kubeconfig=admin.conf", "--manifests-dir", dir, "--max-concurrent-reconciles=256", "--leader-elect", "--leader-elect-namespace=ops",
 		"--metrics-bind-address=0", "--metrics-secure=false", "--enable-http2", "--health-probe-bind-address=127.0.0.1:0",
 		"--allow-privileged-fields", "--operand-images=memcached,registry:5000/cache/*", "--zap-devel", "--version")
 	if !o.zap.Development {
@@ -108,11 +109,14 @@ func TestParse_SetsOptions(t *testing.T) {
 	got := *o
 	got.zap = ctrlzap.Options{} // It holds functions.
 	want := options{
-		kubeconfig: "admin.conf", manifestsDir: templates, concurrency: 256, leaderElect: true, leaderElectionNS: "ops",
+		kubeconfig: "admin.conf", concurrency: 256, leaderElect: true, leaderElectionNS: "ops",
 		leaderElectionName: "memcached-operator.cache.example.com",
 		metricsAddress:     "0", metricsCertName: "tls.crt", metricsCertKey: "tls.key", enableHTTP2: true, healthProbeAddress: "127.0.0.1:0",
-		memcachedImage: "registry:5000/memcached@sha256:0a", exporterImage: "registry:5000/exporter:1", reloaderImage: "registry:5000/reloader:1",
-		privilegedFields: true, operandImages: guarded.Images{"memcached", "registry:5000/cache/*"}, version: true,
+		templates: templates.Options{
+			Dir: dir, PrivilegedFields: true, OperandImages: guarded.Images{"memcached", "registry:5000/cache/*"},
+			MemcachedImage: "registry:5000/memcached@sha256:0a", ExporterImage: "registry:5000/exporter:1", ReloaderImage: "registry:5000/reloader:1",
+		},
+		version: true,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the options are\n%+v, want\n%+v", got, want)
@@ -122,13 +126,13 @@ func TestParse_SetsOptions(t *testing.T) {
 func TestParse_PrivilegedFieldsFromFlagOrEnvironment(t *testing.T) {
 	t.Parallel()
 	on := environment{"ALLOW_PRIVILEGED_FIELDS": "true"}
-	if !parsed(t, on).privilegedFields {
+	if !parsed(t, on).templates.PrivilegedFields {
 		t.Error("the environment does not turn them on")
 	}
-	if parsed(t, on, "--allow-privileged-fields=false").privilegedFields {
+	if parsed(t, on, "--allow-privileged-fields=false").templates.PrivilegedFields {
 		t.Error("the flag does not turn off what the environment turns on")
 	}
-	if parsed(t, environment{}).privilegedFields {
+	if parsed(t, environment{}).templates.PrivilegedFields {
 		t.Error("they are on by themselves")
 	}
 }
@@ -148,7 +152,7 @@ func TestParse_OperandImagesFromFlagOrEnvironment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := parsed(t, test.env, test.args...).operandImages; !slices.Equal(got, test.want) {
+			if got := parsed(t, test.env, test.args...).templates.OperandImages; !slices.Equal(got, test.want) {
 				t.Errorf("the images are %q, want %q", got, test.want)
 			}
 		})

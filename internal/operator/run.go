@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 
 	"github.com/go-logr/zapr"
@@ -17,9 +16,6 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
-
-	"github.com/example/memcached-operator/manifests"
-	"github.com/example/memcached-operator/reconcilers/render"
 )
 
 // Run runs the operator with the command-line arguments args until ctx is done. version is the
@@ -48,7 +44,7 @@ func Run(ctx context.Context, args []string, version string) error {
 	logger.Info("Starting", "version", version)
 	setMemoryLimit(o.memoryLimit)
 	setGCPercent()
-	renderer, err := newRenderer(o)
+	renderer, err := o.templates.Renderer()
 	if err != nil {
 		return err
 	}
@@ -65,25 +61,6 @@ func Run(ctx context.Context, args []string, version string) error {
 		return err
 	}
 	return mgr.Start(ctx)
-}
-
-// newRenderer loads and checks the templates: the embedded ones, overlaid with those of --manifests-dir.
-func newRenderer(o *options) (*render.Renderer, error) {
-	layers := []fs.FS{manifests.FS}
-	if o.manifestsDir != "" {
-		layers = append(layers, os.DirFS(o.manifestsDir))
-	}
-	tree, err := render.LoadTree(layers...)
-	if err != nil {
-		return nil, err
-	}
-	return render.New(tree, render.Defaults{
-		Image:                 o.memcachedImage,
-		ExporterImage:         o.exporterImage,
-		ReloaderImage:         o.reloaderImage,
-		AllowPrivilegedFields: o.privilegedFields,
-		OperandImages:         o.operandImages,
-	})
 }
 
 // connect returns the client configuration of kubeconfig, KUBECONFIG, the cluster that the operator runs in, or

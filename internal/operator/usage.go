@@ -17,6 +17,12 @@ the templates. Documentation: https://github.com/example/memcached-operator#read
 
 Usage:
   memcached-operator [flags]
+  memcached-operator render -f FILE...
+  memcached-operator diff [-n NAMESPACE | -A] [NAME...]
+
+Commands:
+  render   print the objects of Memcacheds without a cluster; memcached-operator render --help
+  diff     compare what this version would apply with a cluster; memcached-operator diff --help
 
 Examples:
   # the cluster of ~/.kube/config, without metrics and probes

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/example/memcached-operator/reconcilers/preflight"
 )
@@ -75,9 +76,9 @@ func (c client) check(ctx context.Context, kind schema.GroupVersionKind, resourc
 	return Available, "", nil
 }
 
-// isOpenShift reports whether the API server is OpenShift's.
-func (c client) isOpenShift(ctx context.Context) (bool, error) {
-	err := c.Discovery.RESTClient().Get().AbsPath("/apis", openShiftGroup).Do(ctx).Error()
+// IsOpenShift reports whether the API server is OpenShift's.
+func IsOpenShift(ctx context.Context, api rest.Interface) (bool, error) {
+	err := api.Get().AbsPath("/apis", openShiftGroup).Do(ctx).Error()
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}

@@ -47,7 +47,7 @@ func (w *Watcher) detectOpenShift(ctx context.Context) (changed bool, err error)
 	if w.openShift {
 		return false, nil
 	}
-	w.openShift, err = w.client.isOpenShift(ctx)
+	w.openShift, err = IsOpenShift(ctx, w.client.Discovery.RESTClient())
 	if w.openShift {
 		w.renderer.SetOpenShift(true)
 		log.FromContext(ctx).Info("Detected OpenShift")

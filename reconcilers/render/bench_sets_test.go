@@ -46,22 +46,7 @@ func BenchmarkFirstRender(b *testing.B) {
 	for name, mc := range map[string]*cachev1alpha1.Memcached{
 		"plain": plain(), "every": every, "most-expensive": readMemcached(b, mostExpensiveFile),
 	} {
-		b.Run(name+"/krusty", func(b *testing.B) {
-			in, err := r.input(mc)
-			if err != nil {
-				b.Fatal(err)
-			}
-			p, err := r.sets.get(in, mc.Namespace, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := p.FullBuild(in); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+		b.Run(name+"/krusty", func(b *testing.B) { benchmarkFullBuild(b, r, mc) })
 		b.Run(name+"/first", func(b *testing.B) {
 			b.ReportAllocs()
 			runtime.GC()

@@ -9,72 +9,64 @@ import (
 	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
+// moreService and morePolicy return edits that add an object with a selector to the base.
+func moreService(t *testing.T, name, selector string) edits {
+	t.Helper()
+	return listed(t, "more.yaml", edits{"base/more.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: " + name + "}\nspec: {selector: " + selector + ", ports: [{port: 1}]}\n"})
+}
+
+func morePolicy(t *testing.T, selector string) edits {
+	t.Helper()
+	return listed(t, "more.yaml", edits{"base/more.yaml": "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: more}\nspec: {podSelector: " + selector + "}\n"})
+}
+
 func TestNew_RejectsSharedNames(t *testing.T) {
-	t.Parallel()
-	service := func(name, selector string) edits {
-		return listed(t, "more.yaml", edits{"base/more.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: " + name + "}\nspec: {selector: " + selector + ", ports: [{port: 1}]}\n"})
-	}
-	policy := func(selector string) edits {
-		return listed(t, "more.yaml", edits{"base/more.yaml": "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: more}\nspec: {podSelector: " + selector + "}\n"})
-	}
-	for name, row := range map[string]struct {
-		edits edits
-		// want lists parts of the error; if it is empty, the templates are accepted.
-		want []string
-	}{
-		"rejects a selector that is not filled in": {
-			service("more", "{app: memcached, memcached_cr: memcached}"),
+	testRefusals(t, map[string]refusal{
+		"a selector that is not filled in": {
+			moreService(t, "more", "{app: memcached, memcached_cr: memcached}"),
 			[]string{"base/more.yaml: Service more: spec.selector.memcached_cr", "memcached", "replacement"},
 		},
-		"rejects an expression that is not filled in": {
-			policy("{matchExpressions: [{key: memcached_cr, operator: In, values: [memcached]}]}"),
+		"an expression that is not filled in": {
+			morePolicy(t, "{matchExpressions: [{key: memcached_cr, operator: In, values: [memcached]}]}"),
 			[]string{"base/more.yaml: NetworkPolicy more: spec.podSelector.matchExpressions.0.values.0", "replacement"},
 		},
-		"rejects a label that is not filled in": {
+		"a label that is not filled in": {
 			edits{baseFile: replaced(t, baseFile, "    - spec.template.metadata.labels.[app.kubernetes.io/instance]\n", "")},
 			[]string{deploymentFile + ": Deployment memcached: spec.template.metadata.labels.app.kubernetes.io/instance", "replacement"},
 		},
-		"rejects a selector of the pods of every Memcached": {
-			service("more", "{app: memcached}"),
+		"a selector of the pods of every Memcached": {
+			moreService(t, "more", "{app: memcached}"),
 			[]string{"base/more.yaml: Service more: spec.selector selects the pods of every Memcached", "memcached_cr"},
 		},
-		"rejects a selector of all pods": {
-			policy("{}"),
+		"a selector of all pods": {
+			morePolicy(t, "{}"),
 			[]string{"base/more.yaml: NetworkPolicy more: spec.podSelector selects the pods of every Memcached"},
 		},
-		"rejects a shared selector in the site": {
+		"a shared selector in the site": {
 			edits{siteFile: component + "resources: [more.yaml]\n", "components/site/more.yaml": "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: more}\nspec: {selector: {matchLabels: {app: memcached}}}\n"},
 			[]string{"components/site/more.yaml: PodDisruptionBudget more: spec.selector"},
 		},
-		"rejects the name of another template as a value": {
+		"the name of another template as a value": {
 			edits{siteFile: component + "replacements:\n- source: {kind: Service, name: memcached}\n  targets: [{select: {kind: Deployment}, fieldPaths: [metadata.annotations.service], options: {create: true}}]\n"},
 			[]string{siteFile + ": replacements[0]", "metadata.name of Service memcached"},
 		},
-		"rejects a Service whose name leaves no room": {
-			service("eleven-char", "{app: other}"),
+		"a Service whose name leaves no room": {
+			moreService(t, "eleven-char", "{app: other}"),
 			[]string{"base/more.yaml: Service eleven-char: metadata.name is too long"},
 		},
-		"accepts a Service whose name leaves room": {service("ten-letter", "{app: other}"), nil},
-		"accepts a selector of other pods":         {policy("{matchLabels: {app: gateway}}"), nil},
-		"accepts a Service without a selector":     {service("more", "{}"), nil},
+	})
+}
+
+func TestNew_AcceptsNamesThatAreNotShared(t *testing.T) {
+	t.Parallel()
+	for name, e := range map[string]edits{
+		"accepts a Service whose name leaves room": moreService(t, "ten-letter", "{app: other}"),
+		"accepts a selector of other pods":         morePolicy(t, "{matchLabels: {app: gateway}}"),
+		"accepts a Service without a selector":     moreService(t, "more", "{}"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := New(edited(t, row.edits), Defaults{})
-			if len(row.want) == 0 {
-				if err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if err == nil {
-				t.Fatal("New accepts the templates")
-			}
-			for _, want := range row.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("the error does not say %q:\n%v", want, err)
-				}
-			}
+			mustNew(t, edited(t, e), Defaults{})
 		})
 	}
 }
@@ -98,24 +90,6 @@ spec:
 		if got := template.Lookup(targets, []any{i, "name"}); got != want {
 			t.Errorf("target %d is %v, want %s", i, got, want)
 		}
-	}
-}
-
-// The int-or-string of a Memcached may have another type than the example's.
-func TestRender_AcceptsOtherTypesThanTheExample(t *testing.T) {
-	t.Parallel()
-	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
-	for name, file := range map[string]string{"accepts a number": "disruption-budget-number", "accepts a percentage": "disruption-budget-percentage"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			mc := readMemcached(t, "testdata/memcacheds/"+file+".yaml")
-			objects := mustRender(t, r, mc)
-			built, always := mustFullBuild(t, r, mc)
-			mustBeSame(t, "against a full build", objects, built)
-			if always {
-				t.Error("rendered by full builds, which is slow")
-			}
-		})
 	}
 }
 

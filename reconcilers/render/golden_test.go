@@ -231,7 +231,7 @@ func TestGolden_NoticesEveryByte(t *testing.T) {
 // replaced with a file of its own, so that a change of it stands out in a review.
 func TestGolden_PodTemplate(t *testing.T) {
 	t.Parallel()
-	objects := mustRender(t, mustNew(t, shipped(t), Defaults{}), readMemcached(t, "testdata/memcacheds/only-size.yaml"))
+	objects := mustRender(t, mustNew(t, shipped(t), Defaults{}), readMemcached(t, "testdata/memcacheds/plain.yaml"))
 	pod, found, err := unstructured.NestedMap(find(t, objects, "Deployment", "cache").Object, "spec", "template")
 	if err != nil || !found {
 		t.Fatalf("the Deployment has no pod template: %v", err)

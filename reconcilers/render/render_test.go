@@ -125,13 +125,13 @@ func TestRender_DefaultsTheImage(t *testing.T) {
 		return containers[0].(map[string]any)["image"].(string)
 	}
 	related := Defaults{Image: "registry.example.com/memcached@sha256:0123"}
-	if got := image(related, "testdata/memcacheds/only-size.yaml"); got != related.Image {
+	if got := image(related, "testdata/memcacheds/plain.yaml"); got != related.Image {
 		t.Errorf("without spec.image the image is %s, want the operator's default", got)
 	}
 	if got := image(related, "testdata/memcacheds/own-image.yaml"); got != "registry.example.com:5000/memcached:1.6.38-alpine" {
 		t.Errorf("with spec.image the image is %s", got)
 	}
-	if got := image(Defaults{}, "testdata/memcacheds/only-size.yaml"); !strings.HasPrefix(got, "memcached:") {
+	if got := image(Defaults{}, "testdata/memcacheds/plain.yaml"); !strings.HasPrefix(got, "memcached:") {
 		t.Errorf("without any default the image is %s, want the template's", got)
 	}
 }

@@ -52,14 +52,13 @@ func TestPolicy_AllowsTheLargestMemcached(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	first := largest("tls: {secretName: "+strings.Repeat("t", 250)+"}", "A")
-	testenv.NoError(t, suite.Client.Create(t.Context(), memcached(namespace, "cache", first)))
+	suite.Create(t, memcached(namespace, "cache", first))
 	testenv.NoError(t, replace(t.Context(), suite.Client, memcached(namespace, "cache", largest("tls: {secretName: other}", "B"))))
 	withUsers := strings.ReplaceAll(first, "\nmetrics: ", "\nauth: {secretName: "+strings.Repeat("u", 250)+"}\nmetrics: ")
 	withUsers = withUsers[:strings.Index(withUsers, "\nmetrics: ")] + withUsers[strings.Index(withUsers, "\ntolerations: "):]
-	testenv.NoError(t, suite.Client.Create(t.Context(), memcached(namespace, "users", withUsers)))
+	suite.Create(t, memcached(namespace, "users", withUsers))
 
-	c, err := as()
-	testenv.NoError(t, err)
+	c := suite.As(t, author)
 	for name, spec := range map[string]string{"first": first, "second": withUsers} {
 		err := create(t.Context(), c, memcached(namespace, name, spec))
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "spec.tls.secretName: creating or changing") {
@@ -67,9 +66,8 @@ func TestPolicy_AllowsTheLargestMemcached(t *testing.T) {
 		}
 	}
 	// Their messages are the last to be computed.
-	editing, err := user(editor)
-	testenv.NoError(t, err)
-	err = replace(t.Context(), editing, memcached(namespace, "cache", first))
+	editing := suite.As(t, editor)
+	err := replace(t.Context(), editing, memcached(namespace, "cache", first))
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "spec.patches: creating or changing") {
 		t.Errorf("the editor is refused with %v", err)
 	}

@@ -68,13 +68,12 @@ func TestPolicy_AllowsOtherFields(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mc := memcached(suite.NewNamespace(t), "cache", test.before)
-			testenv.NoError(t, suite.Client.Create(t.Context(), mc))
+			suite.Create(t, mc)
 			kind := types.MergePatchType
 			if strings.HasPrefix(test.patch, "[") {
 				kind = types.JSONPatchType
 			}
-			c, err := as()
-			testenv.NoError(t, err)
+			c := suite.As(t, author)
 			if err := c.Patch(t.Context(), mc, client.RawPatch(kind, []byte(test.patch))); err != nil {
 				t.Error(err)
 			}
@@ -88,8 +87,7 @@ func TestPolicy_GuardsGeneratedNames(t *testing.T) {
 	for spec, field := range map[string]string{"tls: {secretName: web}": "spec.tls.secretName", own: "spec.affinity.podAntiAffinity"} {
 		mc := memcached(suite.NewNamespace(t), "", spec)
 		mc.SetGenerateName("x-")
-		c, err := as()
-		testenv.NoError(t, err)
+		c := suite.As(t, author)
 		if err := c.Create(t.Context(), mc); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", spec, err)
 		}
@@ -103,8 +101,7 @@ func TestPolicy_ChecksRightsInTheNamespace(t *testing.T) {
 	const tenant = "tenant"
 	bindIn(t, elsewhere, tenant, "cluster-admin")
 	bindIn(t, here, tenant, "memcached-operator-memcached-editor-role")
-	c, err := user(tenant)
-	testenv.NoError(t, err)
+	c := suite.As(t, tenant)
 	testenv.NoError(t, testenv.Poll(t.Context(), testenv.Timeout, func(ctx context.Context) (bool, error) {
 		return c.Create(ctx, memcached(elsewhere, "cache", "{tls: {secretName: web}, serviceAccountName: admin}")) == nil, nil
 	}))

@@ -110,12 +110,12 @@ func (i install) trials(t *testing.T, rows []row) []trial {
 func (i install) configure(t *testing.T, trials []trial) {
 	t.Helper()
 	for _, name := range []string{plainName, refusedName} {
-		testenv.NoError(t, suite.Client.Create(t.Context(), memcached(i.namespace, name, "{}")))
+		suite.Create(t, memcached(i.namespace, name, "{}"))
 	}
-	testenv.NoError(t, suite.Client.Create(t.Context(), memcached(i.neighbour(), "neighbour", "{size: 2, metrics: {}, containerPort: 11311}")))
+	suite.Create(t, memcached(i.neighbour(), "neighbour", "{size: 2, metrics: {}, containerPort: 11311}"))
 	for _, namespace := range []string{i.namespace, i.neighbour()} {
 		for _, object := range foreign(namespace) {
-			testenv.NoError(t, suite.Client.Create(t.Context(), object))
+			suite.Create(t, object)
 		}
 	}
 	inParallel(trials, func(tr trial) {
@@ -153,7 +153,7 @@ func (i install) settle(t *testing.T) {
 
 // send sends the row in each of its ways.
 func (i install) send(t *testing.T, tr trial) {
-	c := i.client(t)
+	c := suite.As(t, i.user)
 	for _, way := range tr.ways {
 		object := tr.object(i.namespace, tr.target)
 		err := way.write(t.Context(), c, object)
@@ -209,7 +209,7 @@ func (i install) stalls(tr trial) (reason, words string) {
 // gains reports whether the trial's Memcached has objects that differ, each of which the
 // user must be able to create.
 func (i install) gains(t *testing.T, tr trial, after objects, differs func(key string) bool) (gained bool) {
-	c := i.client(t)
+	c := suite.As(t, i.user)
 	for key, text := range after.of(t, tr.target) {
 		if !differs(key) {
 			continue

@@ -30,8 +30,7 @@ func TestImages_MatchInGoAndPolicy(t *testing.T) {
 			images, err := guarded.ParseImages(patterns)
 			testenv.NoError(t, err)
 			namespace := namespaceWithImages(t, images)
-			c, err := as()
-			testenv.NoError(t, err)
+			c := suite.As(t, author)
 			allowed := 0
 			for _, image := range imagesToCompare() {
 				for field, spec := range map[string]string{"spec.image": "image: '" + image + "'", "spec.metrics.image": "metrics: {image: '" + image + "'}"} {
@@ -77,7 +76,7 @@ func namespaceWithImages(t *testing.T, images guarded.Images) string {
 	policy := shippedPolicy(t)
 	policy.ObjectMeta = metav1.ObjectMeta{Name: namespace}
 	policy.Spec.Variables[0].Expression = celList(images)
-	testenv.NoError(t, suite.Client.Create(t.Context(), policy))
+	suite.Create(t, policy)
 	testenv.NoError(t, suite.Client.Create(t.Context(), &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: namespace},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
@@ -87,8 +86,7 @@ func namespaceWithImages(t *testing.T, images guarded.Images) string {
 			}},
 		},
 	}))
-	c, err := as()
-	testenv.NoError(t, err)
+	c := suite.As(t, author)
 	testenv.NoError(t, testenv.Poll(t.Context(), testenv.Timeout, func(ctx context.Context) (bool, error) {
 		err := c.Create(ctx, memcached(namespace, "probe", "serviceAccountName: admin"), client.DryRunAll)
 		return err != nil && strings.Contains(err.Error(), "'"+namespace+"'"), nil

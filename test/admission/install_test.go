@@ -6,8 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -32,14 +30,6 @@ var installs = []install{
 
 // neighbour is the namespace of another tenant whose Memcacheds the same operator runs.
 func (i install) neighbour() string { return i.namespace + "-neighbour" }
-
-// client returns a client of the install's user.
-func (i install) client(t *testing.T) client.Client {
-	t.Helper()
-	c, err := user(i.user)
-	testenv.NoError(t, err)
-	return c
-}
 
 // accepts returns whether admission lets the row pass.
 func (i install) accepts(t *testing.T, r row) bool {

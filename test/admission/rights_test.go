@@ -36,18 +36,16 @@ func TestPolicy_RequiresEveryRight(t *testing.T) {
 			way, name := way{"create", create}, targetName(n)
 			if r.before != "" {
 				way.write = replace
-				testenv.NoError(t, suite.Client.Create(t.Context(), memcached(namespace, name, strings.ReplaceAll(r.before, "NAME", name))))
+				suite.Create(t, memcached(namespace, name, strings.ReplaceAll(r.before, "NAME", name)))
 			}
-			c, err := as(r.rights...)
-			testenv.NoError(t, err)
+			c := suite.As(t, author, r.rights...)
 			if err := way.write(t.Context(), client.NewDryRunClient(c), r.object(namespace, name)); err != nil {
 				t.Errorf("with the rights %q: %v", r.rights, err)
 			}
 			for i := range r.rights {
 				less := slices.Delete(slices.Clone(r.rights), i, i+1)
-				c, err := as(less...)
-				testenv.NoError(t, err)
-				err = way.write(t.Context(), client.NewDryRunClient(c), r.object(namespace, name))
+				c := suite.As(t, author, less...)
+				err := way.write(t.Context(), client.NewDryRunClient(c), r.object(namespace, name))
 				if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), policyName) {
 					t.Errorf("with the rights %q only: %v", less, err)
 				}

@@ -47,6 +47,11 @@ type row struct {
 	paused bool
 }
 
+// guardedRow returns a row that sets guarded fields of a Memcached, which requires rights.
+func guardedRow(name, spec, field string, rights ...string) row {
+	return row{name: name, spec: spec, field: field, rights: rights}
+}
+
 // over returns r for a Memcached that an administrator created with the spec before.
 func (r row) over(before string) row {
 	r.before = before

@@ -49,12 +49,10 @@ var affinityRows = []row{
 		"[{weight: 1, podAffinityTerm: {topologyKey: zone, "+ownPods+"}}], requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: {}}]}}"),
 	repelling("prefers nodes without pods of others", preferred("podAntiAffinity", "namespaceSelector: {}, labelSelector: {}")),
 	repelling("prefers nodes without other pods of its namespace", preferred("podAntiAffinity", "labelSelector: {matchLabels: {role: checkout}}")),
-	{name: "follows pods of another tenant", spec: attracting("namespaces: [bank], labelSelector: {}"), field: "spec.affinity.podAffinity", rights: []string{createDeployments}},
-	{name: "follows pods of any namespace", spec: attracting("namespaceSelector: {}, labelSelector: {matchLabels: {role: ledger}}"), field: "spec.affinity.podAffinity", rights: []string{createDeployments}},
-	{name: "follows pods of its namespace", spec: attracting("labelSelector: {matchLabels: {role: checkout}}"), field: "spec.affinity.podAffinity", rights: []string{createDeployments}},
-	{name: "prefers nodes with pods of another tenant", spec: preferred("podAffinity", "namespaces: [bank], labelSelector: {}"), field: "spec.affinity.podAffinity", rights: []string{createDeployments}},
-	{
-		name: "widens an administrator's term", before: term("labelSelector: {matchLabels: {role: cache}}"), spec: term("namespaceSelector: {}, labelSelector: {}"),
-		field: "spec.affinity.podAntiAffinity", rights: []string{createDeployments},
-	},
+	guardedRow("follows pods of another tenant", attracting("namespaces: [bank], labelSelector: {}"), "spec.affinity.podAffinity", createDeployments),
+	guardedRow("follows pods of any namespace", attracting("namespaceSelector: {}, labelSelector: {matchLabels: {role: ledger}}"), "spec.affinity.podAffinity", createDeployments),
+	guardedRow("follows pods of its namespace", attracting("labelSelector: {matchLabels: {role: checkout}}"), "spec.affinity.podAffinity", createDeployments),
+	guardedRow("prefers nodes with pods of another tenant", preferred("podAffinity", "namespaces: [bank], labelSelector: {}"), "spec.affinity.podAffinity", createDeployments),
+	guardedRow("widens an administrator's term", term("namespaceSelector: {}, labelSelector: {}"), "spec.affinity.podAntiAffinity", createDeployments).
+		over(term("labelSelector: {matchLabels: {role: cache}}")),
 }

@@ -69,15 +69,9 @@ var lendingRows = []row{
 		name: "removes an administrator's peers beside their pod label", before: "{" + labelSet + ", " + peersSet + "}", spec: "{" + labelSet + "}",
 		field: "spec.podMetadata.labels", rights: []string{createDeployments}, whole: true,
 	},
-	{
-		name: "resumes what an administrator paused", before: "{paused: true, " + accountSet + "}", spec: "{paused: false, " + accountSet + "}",
-		field: "spec.serviceAccountName", rights: []string{createDeployments},
-	},
-	{
-		name:   "reorders an administrator's patches",
-		before: "patches: [{target: {kind: Deployment}, patch: 'spec: {minReadySeconds: 1}'}, {target: {kind: Deployment}, patch: 'spec: {minReadySeconds: 2}'}]",
-		spec:   "patches: [{target: {kind: Deployment}, patch: 'spec: {minReadySeconds: 2}'}, {target: {kind: Deployment}, patch: 'spec: {minReadySeconds: 1}'}]",
-		field:  "spec.patches", rights: []string{createDeployments},
-	},
-	{name: "replaces an administrator's patch", before: pod("{hostAliases: []}"), spec: pod("{hostNetwork: true}"), field: "spec.patches", rights: []string{createDeployments}},
+	guardedRow("resumes what an administrator paused", "{paused: false, "+accountSet+"}", "spec.serviceAccountName", createDeployments).over("{paused: true, " + accountSet + "}"),
+	guardedRow("reorders an administrator's patches",
+		"patches: [{target: {kind: Deployment}, patch: 'spec: {minReadySeconds: 2}'}, {target: {kind: Deployment}, patch: 'spec: {minReadySeconds: 1}'}]", "spec.patches", createDeployments).
+		over("patches: [{target: {kind: Deployment}, patch: 'spec: {minReadySeconds: 1}'}, {target: {kind: Deployment}, patch: 'spec: {minReadySeconds: 2}'}]"),
+	guardedRow("replaces an administrator's patch", pod("{hostNetwork: true}"), "spec.patches", createDeployments).over(pod("{hostAliases: []}")),
 }

@@ -45,58 +45,41 @@ var podRows = []row{
 
 // objectRows set what other programs read from the objects besides the pods.
 var objectRows = []row{
-	{name: "claims a name in another owner's DNS zone", spec: "service: {annotations: {external-dns.alpha.kubernetes.io/hostname: bank.example.com}}", field: "spec.service.annotations", rights: []string{createServices}},
-	{name: "exports its Service to other clusters", spec: "service: {annotations: {service.cilium.io/global: 'true'}}", field: "spec.service.annotations", rights: []string{createServices}},
-	{name: "adds a Service label that a ServiceMonitor selects", spec: "service: {labels: {monitored-by: payments}}", field: "spec.service.labels", rights: []string{createServices}},
-	{name: "adds Service label and annotation", spec: "service: {labels: {a: b}, annotations: {a: b}}", field: "spec.service.labels, spec.service.annotations", rights: []string{createServices}},
-	{
-		name: "changes an administrator's DNS name", before: "service: {annotations: {external-dns.alpha.kubernetes.io/hostname: cache.example.com}}",
-		spec: "service: {annotations: {external-dns.alpha.kubernetes.io/hostname: bank.example.com}}", field: "spec.service.annotations", rights: []string{createServices},
-	},
+	guardedRow("claims a name in another owner's DNS zone", "service: {annotations: {external-dns.alpha.kubernetes.io/hostname: bank.example.com}}", "spec.service.annotations", createServices),
+	guardedRow("exports its Service to other clusters", "service: {annotations: {service.cilium.io/global: 'true'}}", "spec.service.annotations", createServices),
+	guardedRow("adds a Service label that a ServiceMonitor selects", "service: {labels: {monitored-by: payments}}", "spec.service.labels", createServices),
+	guardedRow("adds Service label and annotation", "service: {labels: {a: b}, annotations: {a: b}}", "spec.service.labels, spec.service.annotations", createServices),
+	guardedRow("changes an administrator's DNS name", "service: {annotations: {external-dns.alpha.kubernetes.io/hostname: bank.example.com}}", "spec.service.annotations", createServices).
+		over("service: {annotations: {external-dns.alpha.kubernetes.io/hostname: cache.example.com}}"),
 
-	{name: "creates a ServiceMonitor", spec: "metrics: {serviceMonitor: {}}", field: "spec.metrics.serviceMonitor", rights: []string{createMonitors}},
-	{name: "creates a ServiceMonitor that a Prometheus of others selects", spec: "metrics: {serviceMonitor: {labels: {release: payments}}}", field: "spec.metrics.serviceMonitor", rights: []string{createMonitors}},
-	{name: "creates alerts", spec: "metrics: {rules: {}}", field: "spec.metrics.rules", rights: []string{createRules}},
-	{name: "creates alerts that always fire", spec: "metrics: {rules: {memoryPercent: 1, connectionsPercent: 1}}", field: "spec.metrics.rules", rights: []string{createRules}},
-	{name: "creates alerts that a Prometheus of others selects", spec: "metrics: {rules: {labels: {release: payments}}}", field: "spec.metrics.rules", rights: []string{createRules}},
-	{name: "creates a ServiceMonitor and alerts", spec: "metrics: {serviceMonitor: {}, rules: {}}", field: "spec.metrics.serviceMonitor", rights: []string{createMonitors, createRules}},
-	{
-		name: "gives an administrator's ServiceMonitor to another Prometheus", before: "metrics: {serviceMonitor: {labels: {release: cache}}}",
-		spec: "metrics: {serviceMonitor: {labels: {release: payments}}}", field: "spec.metrics.serviceMonitor", rights: []string{createMonitors},
-	},
+	guardedRow("creates a ServiceMonitor", "metrics: {serviceMonitor: {}}", "spec.metrics.serviceMonitor", createMonitors),
+	guardedRow("creates a ServiceMonitor that a Prometheus of others selects", "metrics: {serviceMonitor: {labels: {release: payments}}}", "spec.metrics.serviceMonitor", createMonitors),
+	guardedRow("creates alerts", "metrics: {rules: {}}", "spec.metrics.rules", createRules),
+	guardedRow("creates alerts that always fire", "metrics: {rules: {memoryPercent: 1, connectionsPercent: 1}}", "spec.metrics.rules", createRules),
+	guardedRow("creates alerts that a Prometheus of others selects", "metrics: {rules: {labels: {release: payments}}}", "spec.metrics.rules", createRules),
+	guardedRow("creates a ServiceMonitor and alerts", "metrics: {serviceMonitor: {}, rules: {}}", "spec.metrics.serviceMonitor", createMonitors, createRules),
+	guardedRow("gives an administrator's ServiceMonitor to another Prometheus", "metrics: {serviceMonitor: {labels: {release: payments}}}", "spec.metrics.serviceMonitor", createMonitors).
+		over("metrics: {serviceMonitor: {labels: {release: cache}}}"),
 
-	{name: "opens its pods to neighbours under a policy that denies all ingress", spec: "networkPolicy: {from: [{podSelector: {}}]}", field: "spec.networkPolicy", rights: []string{createNetworkPolicies}},
-	{name: "opens its pods to everybody", spec: "networkPolicy: {from: [{ipBlock: {cidr: 0.0.0.0/0}}]}", field: "spec.networkPolicy", rights: []string{createNetworkPolicies}},
-	{name: "opens its pods to all namespaces", spec: "networkPolicy: {from: [{namespaceSelector: {}}]}", field: "spec.networkPolicy", rights: []string{createNetworkPolicies}},
-	{
-		name: "adds a peer to an administrator's", before: "networkPolicy: {from: [{podSelector: {matchLabels: {role: web}}}]}",
-		spec: "networkPolicy: {from: [{podSelector: {matchLabels: {role: web}}}, {namespaceSelector: {}}]}", field: "spec.networkPolicy", rights: []string{createNetworkPolicies},
-	},
-	{
-		name: "widens an administrator's peer", before: "networkPolicy: {from: [{podSelector: {matchLabels: {role: web}}, namespaceSelector: {matchLabels: {team: red}}}]}",
-		spec: "networkPolicy: {from: [{podSelector: {matchLabels: {role: web}}, namespaceSelector: {}}]}", field: "spec.networkPolicy", rights: []string{createNetworkPolicies},
-	},
-	{
-		name: "removes the exception from an administrator's addresses", before: "networkPolicy: {from: [{ipBlock: {cidr: 10.0.0.0/8, except: [10.1.0.0/16]}}]}",
-		spec: "networkPolicy: {from: [{ipBlock: {cidr: 10.0.0.0/8}}]}", field: "spec.networkPolicy", rights: []string{createNetworkPolicies},
-	},
-	{
-		name: "opens the metrics beside an administrator's peers", before: "{metrics: {}, networkPolicy: {from: [{podSelector: {}}]}}",
-		spec: "{metrics: {}, networkPolicy: {from: [{podSelector: {}}], metricsFrom: [{podSelector: {}}]}}", field: "spec.networkPolicy", rights: []string{createNetworkPolicies},
-	},
+	guardedRow("opens its pods to neighbours under a policy that denies all ingress", "networkPolicy: {from: [{podSelector: {}}]}", "spec.networkPolicy", createNetworkPolicies),
+	guardedRow("opens its pods to everybody", "networkPolicy: {from: [{ipBlock: {cidr: 0.0.0.0/0}}]}", "spec.networkPolicy", createNetworkPolicies),
+	guardedRow("opens its pods to all namespaces", "networkPolicy: {from: [{namespaceSelector: {}}]}", "spec.networkPolicy", createNetworkPolicies),
+	guardedRow("adds a peer to an administrator's", "networkPolicy: {from: [{podSelector: {matchLabels: {role: web}}}, {namespaceSelector: {}}]}", "spec.networkPolicy", createNetworkPolicies).
+		over("networkPolicy: {from: [{podSelector: {matchLabels: {role: web}}}]}"),
+	guardedRow("widens an administrator's peer", "networkPolicy: {from: [{podSelector: {matchLabels: {role: web}}, namespaceSelector: {}}]}", "spec.networkPolicy", createNetworkPolicies).
+		over("networkPolicy: {from: [{podSelector: {matchLabels: {role: web}}, namespaceSelector: {matchLabels: {team: red}}}]}"),
+	guardedRow("removes the exception from an administrator's addresses", "networkPolicy: {from: [{ipBlock: {cidr: 10.0.0.0/8}}]}", "spec.networkPolicy", createNetworkPolicies).
+		over("networkPolicy: {from: [{ipBlock: {cidr: 10.0.0.0/8, except: [10.1.0.0/16]}}]}"),
+	guardedRow("opens the metrics beside an administrator's peers", "{metrics: {}, networkPolicy: {from: [{podSelector: {}}], metricsFrom: [{podSelector: {}}]}}", "spec.networkPolicy", createNetworkPolicies).
+		over("{metrics: {}, networkPolicy: {from: [{podSelector: {}}]}}"),
 
-	{name: "keeps nodes from being drained", spec: "podDisruptionBudget: {maxUnavailable: 0}", field: "spec.podDisruptionBudget.maxUnavailable", rights: []string{createBudgets}},
-	{name: "keeps nodes from being drained, by a percentage", spec: "podDisruptionBudget: {maxUnavailable: 0%}", field: "spec.podDisruptionBudget.maxUnavailable", rights: []string{createBudgets}},
-	{
-		name: "lowers an administrator's budget to nothing", before: "podDisruptionBudget: {maxUnavailable: 25%}", spec: "podDisruptionBudget: {maxUnavailable: 0}",
-		field: "spec.podDisruptionBudget.maxUnavailable", rights: []string{createBudgets},
-	},
-	{
-		name: "sets every guarded field",
-		spec: "{tls: {secretName: web}, imagePullSecrets: [{name: registry}], serviceAccountName: admin, tolerations: [{operator: Exists}], " +
-			"priorityClassName: system-node-critical, podMetadata: {labels: {a: b}}, service: {labels: {a: b}}, image: registry.example.com/thief, " +
+	guardedRow("keeps nodes from being drained", "podDisruptionBudget: {maxUnavailable: 0}", "spec.podDisruptionBudget.maxUnavailable", createBudgets),
+	guardedRow("keeps nodes from being drained, by a percentage", "podDisruptionBudget: {maxUnavailable: 0%}", "spec.podDisruptionBudget.maxUnavailable", createBudgets),
+	guardedRow("lowers an administrator's budget to nothing", "podDisruptionBudget: {maxUnavailable: 0}", "spec.podDisruptionBudget.maxUnavailable", createBudgets).
+		over("podDisruptionBudget: {maxUnavailable: 25%}"),
+	guardedRow("sets every guarded field",
+		"{tls: {secretName: web}, imagePullSecrets: [{name: registry}], serviceAccountName: admin, tolerations: [{operator: Exists}], "+
+			"priorityClassName: system-node-critical, podMetadata: {labels: {a: b}}, service: {labels: {a: b}}, image: registry.example.com/thief, "+
 			"networkPolicy: {from: [{podSelector: {}}]}, podDisruptionBudget: {maxUnavailable: 0}, metrics: {serviceMonitor: {labels: {a: b}}, rules: {labels: {a: b}}}}",
-		field:  "spec.",
-		rights: append(getSecrets("web", "registry"), createDeployments, createServices, createNetworkPolicies, createBudgets, createMonitors, createRules),
-	},
+		"spec.", append(getSecrets("web", "registry"), createDeployments, createServices, createNetworkPolicies, createBudgets, createMonitors, createRules)...),
 }

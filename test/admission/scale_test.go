@@ -50,16 +50,15 @@ func TestPolicy_GuardsTheScaleSubresource(t *testing.T) {
 					continue // it updates only
 				}
 				mc := memcached(suite.NewNamespace(t), "cache", test.spec)
-				testenv.NoError(t, suite.Client.Create(t.Context(), mc))
-				c, err := user(test.user)
-				testenv.NoError(t, err)
-				err = scale(c, mc)
+				suite.Create(t, mc)
+				c := suite.As(t, test.user)
+				err := scale(c, mc)
 				want := "requires the right to update deployments/scale.apps in namespace " + mc.GetNamespace() + ", which " + test.user + " does not have; change spec.size"
 				if test.accepted != (err == nil) || err != nil && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want)) {
 					t.Errorf("%s: %v", how, err)
 				}
 				before := mc.Object["spec"].(map[string]any)["size"]
-				testenv.NoError(t, suite.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc))
+				suite.Get(t, mc)
 				if size := mc.Object["spec"].(map[string]any)["size"]; test.accepted && size != int64(test.replicas) || !test.accepted && size != before {
 					t.Errorf("%s: the size is %v", how, size)
 				}
@@ -74,11 +73,11 @@ func TestStatusSubresource_IgnoresSpec(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	mc := memcached(namespace, "cache", "size: 1")
-	testenv.NoError(t, suite.Client.Create(t.Context(), mc))
+	suite.Create(t, mc)
 	hostile := mc.DeepCopy()
 	hostile.Object["spec"].(map[string]any)["tls"] = map[string]any{"secretName": "web"}
 	testenv.NoError(t, suite.Client.Status().Update(t.Context(), hostile))
-	testenv.NoError(t, suite.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc))
+	suite.Get(t, mc)
 	if tls := mc.Object["spec"].(map[string]any)["tls"]; tls != nil {
 		t.Errorf("an update of the status wrote %v", tls)
 	}

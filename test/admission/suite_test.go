@@ -71,7 +71,7 @@ func limitPolicy(ctx context.Context) error {
 // waitForPolicy waits until the API server enforces the policy where it is bound, and nowhere
 // else.
 func waitForPolicy(ctx context.Context) error {
-	c, err := as()
+	c, err := suite.UserClient(author)
 	if err != nil {
 		return err
 	}

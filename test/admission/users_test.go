@@ -13,8 +13,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/test/testenv"
 )
@@ -50,11 +48,11 @@ func getSecrets(names ...string) []string {
 // row names: a user with that group has the right.
 func grant(ctx context.Context) error {
 	bindings := []*rbacv1.ClusterRoleBinding{
-		bindingTo("memcached-operator-memcached-editor-role", rbacv1.UserKind, author),
-		bindingTo("memcached-operator-memcached-editor-role", rbacv1.UserKind, editor),
+		testenv.Binding("memcached-operator-memcached-editor-role", rbacv1.UserKind, author),
+		testenv.Binding("memcached-operator-memcached-editor-role", rbacv1.UserKind, editor),
 		// These two are what edit aggregates, which takes a controller that does not run here.
-		bindingTo("system:aggregate-to-edit", rbacv1.UserKind, editor),
-		bindingTo("system:aggregate-to-view", rbacv1.UserKind, editor),
+		testenv.Binding("system:aggregate-to-edit", rbacv1.UserKind, editor),
+		testenv.Binding("system:aggregate-to-view", rbacv1.UserKind, editor),
 	}
 	rights := allRights()
 	for i, right := range rights {
@@ -63,7 +61,7 @@ func grant(ctx context.Context) error {
 		if err := suite.Client.Create(ctx, role); err != nil {
 			return err
 		}
-		bindings = append(bindings, bindingTo(name, rbacv1.GroupKind, right))
+		bindings = append(bindings, testenv.Binding(name, rbacv1.GroupKind, right))
 	}
 	for _, binding := range bindings {
 		if err := suite.Client.Create(ctx, binding); err != nil {
@@ -93,15 +91,6 @@ func allowed(ctx context.Context, name, right, namespace string, groups ...strin
 	return review.Status.Allowed, err
 }
 
-// bindingTo binds a user or a group to a ClusterRole.
-func bindingTo(role, kind, name string) *rbacv1.ClusterRoleBinding {
-	return &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}},
-	}
-}
-
 // ruleFor returns the rule for a right in the form "VERB RESOURCE[.GROUP][/NAME]".
 func ruleFor(right string) rbacv1.PolicyRule {
 	verb, rest, _ := strings.Cut(right, " ")
@@ -123,14 +112,4 @@ func allRights() []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(all))
-}
-
-// as returns a client of the author with these rights besides.
-func as(rights ...string) (client.Client, error) { return user(author, rights...) }
-
-// user returns a client of name with these groups besides the one of everybody.
-func user(name string, groups ...string) (client.Client, error) {
-	cfg := rest.CopyConfig(suite.Config)
-	cfg.Impersonate = rest.ImpersonationConfig{UserName: name, Groups: append([]string{"system:authenticated"}, groups...)}
-	return client.New(cfg, client.Options{Scheme: suite.Client.Scheme(), Mapper: suite.Client.RESTMapper()})
 }

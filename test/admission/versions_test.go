@@ -22,11 +22,8 @@ import (
 func TestPolicy_WithAnotherDefinition(t *testing.T) {
 	t.Parallel()
 	plane := testenv.New(t, testenv.Setup{Arguments: []string{testenv.WithoutControllers}, Identity: true})
-	testenv.NoError(t, plane.Client.Create(t.Context(), bindingTo("memcached-operator-memcached-editor-role", rbacv1.UserKind, author)))
-	cfg := *plane.Config
-	cfg.Impersonate.UserName = author
-	c, err := client.New(&cfg, client.Options{Scheme: plane.Client.Scheme()})
-	testenv.NoError(t, err)
+	plane.Create(t, testenv.Binding("memcached-operator-memcached-editor-role", rbacv1.UserKind, author))
+	c := plane.As(t, author)
 	t.Run("refuses what an older definition accepted and it cannot check", func(t *testing.T) { refusesTooMany(t, plane, c) })
 	t.Run("guards a version that is added later", func(t *testing.T) { guardsVersion(t, plane, c) })
 }
@@ -41,11 +38,11 @@ func refusesTooMany(t *testing.T, plane *testenv.Env, c client.Client) {
 		definition(t, plane, "replace", "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/"+field+"/maxItems", 100)
 		// The policy refuses to create it, so the binding is away meanwhile.
 		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "memcached-operator-privileged-fields"}}
-		testenv.NoError(t, plane.Client.Get(t.Context(), client.ObjectKeyFromObject(binding), binding))
-		testenv.NoError(t, plane.Client.Delete(t.Context(), binding))
+		plane.Get(t, binding)
+		plane.Delete(t, binding)
 		testenv.NoError(t, testenv.Poll(t.Context(), testenv.Timeout, func(ctx context.Context) (bool, error) { return plane.Client.Create(ctx, mc) == nil, nil }))
 		binding.ResourceVersion, binding.UID = "", ""
-		testenv.NoError(t, plane.Client.Create(t.Context(), binding))
+		plane.Create(t, binding)
 		definition(t, plane, "replace", "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/"+field+"/maxItems", 8)
 		for who, c := range map[string]client.Client{"the author": c, "an administrator": plane.Client} {
 			var last error
@@ -84,8 +81,8 @@ func guardsVersion(t *testing.T, plane *testenv.Env, c client.Client) {
 // stays the version that is stored.
 func serveOnly(t *testing.T, plane *testenv.Env, version string) {
 	t.Helper()
-	crd := newDefinition()
-	testenv.NoError(t, plane.Client.Get(t.Context(), client.ObjectKeyFromObject(crd), crd))
+	crd := testenv.Definition()
+	plane.Get(t, crd)
 	versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	testenv.NoError(t, err)
 	added := versions[0].(map[string]any)
@@ -99,13 +96,5 @@ func definition(t *testing.T, plane *testenv.Env, op, path string, value any) {
 	t.Helper()
 	patch, err := json.Marshal([]any{map[string]any{"op": op, "path": path, "value": value}})
 	testenv.NoError(t, err)
-	testenv.NoError(t, plane.Client.Patch(t.Context(), newDefinition(), client.RawPatch(types.JSONPatchType, patch)))
-}
-
-func newDefinition() *unstructured.Unstructured {
-	crd := &unstructured.Unstructured{}
-	crd.SetAPIVersion("apiextensions.k8s.io/v1")
-	crd.SetKind("CustomResourceDefinition")
-	crd.SetName("memcacheds.cache.example.com")
-	return crd
+	testenv.NoError(t, plane.Client.Patch(t.Context(), testenv.Definition(), client.RawPatch(types.JSONPatchType, patch)))
 }

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,15 +21,13 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/manifests"
 	"github.com/example/memcached-operator/reconcilers"
 	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
-	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const (
@@ -41,33 +38,16 @@ const (
 )
 
 type bench struct {
-	*controlplane.ControlPlane
+	*testenv.Env
 	renderer *render.Renderer
 	writes   atomic.Int64
 }
 
 func start(b *testing.B, arguments ...string) *bench {
 	b.Helper()
-	log.SetLogger(logr.Discard())
-	cluster, err := controlplane.Start(arguments...)
-	fatal(b, err)
-	b.Cleanup(func() {
-		if err := cluster.Stop(); err != nil {
-			b.Error(err)
-		}
-	})
-	tree, err := render.LoadTree(manifests.FS)
-	fatal(b, err)
-	renderer, err := render.New(tree, render.Defaults{})
-	fatal(b, err)
-	return &bench{ControlPlane: cluster, renderer: renderer}
-}
-
-func fatal(b *testing.B, err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
+	renderer, err := testenv.Renderer(nil)
+	testenv.NoError(b, err)
+	return &bench{Env: testenv.New(b, testenv.Setup{Arguments: arguments}), renderer: renderer}
 }
 
 // config returns the administrator's configuration, which counts writes.
@@ -97,9 +77,9 @@ func (b *bench) manager(tb *testing.B, cfg *rest.Config, namespace string) (mgr 
 		namespaces = append(namespaces, namespace)
 	}
 	found, err := preflight.Check(tb.Context(), b.Config, b.Client.Scheme(), b.renderer, namespaces)
-	fatal(tb, err)
+	testenv.NoError(tb, err)
 	cacheOptions, err := reconcilers.CacheOptions(namespaces)
-	fatal(tb, err)
+	testenv.NoError(tb, err)
 	mgr, err = ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:     b.Client.Scheme(),
 		Cache:      cacheOptions,
@@ -107,27 +87,22 @@ func (b *bench) manager(tb *testing.B, cfg *rest.Config, namespace string) (mgr 
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
-	fatal(tb, err)
+	testenv.NoError(tb, err)
 	fresh = func() *reconcilers.Reconciler {
 		return reconcilers.New(mgr, reconcilers.Options{Renderer: b.renderer, Preflight: found, Concurrency: writers})
 	}
 	r = fresh()
-	fatal(tb, r.SetupWithManager(tb.Context(), mgr))
+	testenv.NoError(tb, r.SetupWithManager(tb.Context(), mgr))
 	return mgr, r, fresh
 }
 
-// create creates count Memcacheds in a namespace of their own.
-func (b *bench) create(tb *testing.B, namespace string) []*cachev1alpha1.Memcached {
+// createAll creates count Memcacheds in a namespace of their own.
+func (b *bench) createAll(tb *testing.B, namespace string) []*cachev1alpha1.Memcached {
 	tb.Helper()
-	fatal(tb, b.Client.Create(tb.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
+	b.Create(tb, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	var all []*cachev1alpha1.Memcached
 	for i := range count {
-		mc := &cachev1alpha1.Memcached{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("cache-%d", i)},
-			Spec:       cachev1alpha1.MemcachedSpec{Size: new(int32(0))},
-		}
-		fatal(tb, b.Client.Create(tb.Context(), mc))
-		all = append(all, mc)
+		all = append(all, b.NewMemcached(tb, namespace, fmt.Sprintf("cache-%d", i), 0))
 	}
 	return all
 }
@@ -139,14 +114,14 @@ func BenchmarkConverge(tb *testing.B) {
 	tb.Run("bare-client", func(tb *testing.B) {
 		b := start(tb, "--without-controllers")
 		bare, err := client.New(b.config(), client.Options{Scheme: b.Client.Scheme()})
-		fatal(tb, err)
+		testenv.NoError(tb, err)
 		for round := 0; tb.Loop(); round++ {
 			tb.StopTimer()
-			all := b.create(tb, fmt.Sprintf("bare-%d", round))
+			all := b.createAll(tb, fmt.Sprintf("bare-%d", round))
 			rendered := make([][]*unstructured.Unstructured, len(all))
 			for i, mc := range all {
 				rendered[i], err = b.renderer.Render(mc)
-				fatal(tb, err)
+				testenv.NoError(tb, err)
 			}
 			b.writes.Store(0)
 			tb.StartTimer()
@@ -159,7 +134,7 @@ func BenchmarkConverge(tb *testing.B) {
 		for round := 0; tb.Loop(); round++ {
 			tb.StopTimer()
 			namespace := fmt.Sprintf("operator-%d", round)
-			b.create(tb, namespace)
+			b.createAll(tb, namespace)
 			mgr, _, _ := b.manager(tb, b.config(), namespace)
 			b.writes.Store(0)
 			ctx, cancel := context.WithCancel(tb.Context())
@@ -169,7 +144,7 @@ func BenchmarkConverge(tb *testing.B) {
 			b.waitReady(tb, namespace)
 			tb.StopTimer()
 			cancel()
-			fatal(tb, <-done)
+			testenv.NoError(tb, <-done)
 			tb.ReportMetric(float64(b.writes.Load())/count, "writes/CR")
 			tb.StartTimer()
 		}
@@ -224,19 +199,16 @@ func (b *bench) waitReady(tb *testing.B, namespace string) {
 	ctx, cancel := context.WithTimeout(tb.Context(), 5*time.Minute)
 	defer cancel()
 	watcher, err := client.NewWithWatch(b.Config, client.Options{Scheme: b.Client.Scheme()})
-	fatal(tb, err)
+	testenv.NoError(tb, err)
 	events, err := watcher.Watch(ctx, &cachev1alpha1.MemcachedList{}, client.InNamespace(namespace))
-	fatal(tb, err)
+	testenv.NoError(tb, err)
 	defer events.Stop()
 	list := &cachev1alpha1.MemcachedList{}
-	fatal(tb, b.Client.List(ctx, list, client.InNamespace(namespace)))
+	testenv.NoError(tb, b.Client.List(ctx, list, client.InNamespace(namespace)))
 	pending := map[string]bool{}
 	for _, mc := range list.Items {
-		pending[mc.Name] = !ready(&mc)
-	}
-	for name, waits := range pending {
-		if !waits {
-			delete(pending, name)
+		if !ready(&mc) {
+			pending[mc.Name] = true
 		}
 	}
 	for len(pending) > 0 {
@@ -255,10 +227,5 @@ func (b *bench) waitReady(tb *testing.B, namespace string) {
 }
 
 func ready(mc *cachev1alpha1.Memcached) bool {
-	for _, c := range mc.Status.Conditions {
-		if c.Type == cachev1alpha1.ConditionReady {
-			return c.Status == metav1.ConditionTrue
-		}
-	}
-	return false
+	return testenv.HasCondition(mc, cachev1alpha1.ConditionReady, metav1.ConditionTrue, "")
 }

@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // BenchmarkUnchanged reconciles an unchanged Memcached: it observes, renders, compares three
@@ -26,37 +25,31 @@ func BenchmarkUnchanged(tb *testing.B) {
 	go func() { done <- mgr.Start(ctx) }()
 	defer func() {
 		cancel()
-		fatal(tb, <-done)
+		testenv.NoError(tb, <-done)
 	}()
-	mc := &cachev1alpha1.Memcached{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settled"},
-		Spec:       cachev1alpha1.MemcachedSpec{Size: new(int32(3))},
-	}
-	fatal(tb, b.Client.Create(tb.Context(), mc))
-	for !ready(mc) {
-		fatal(tb, b.Client.Get(tb.Context(), client.ObjectKeyFromObject(mc), mc))
-	}
+	mc := b.NewMemcached(tb, "default", "settled", 3)
+	b.EventuallyReady(tb, mc)
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(mc)}
 	rendered, err := b.renderer.Render(mc)
-	fatal(tb, err)
+	testenv.NoError(tb, err)
 
 	tb.Run("apply-every-time", func(tb *testing.B) {
 		for tb.Loop() {
 			for _, object := range rendered {
-				fatal(tb, b.Client.Apply(tb.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()), client.FieldOwner("memcached-operator"), client.ForceOwnership))
+				testenv.NoError(tb, b.Client.Apply(tb.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()), client.FieldOwner("memcached-operator"), client.ForceOwnership))
 			}
 		}
 	})
 	measure := func(tb *testing.B, reconcile func() (ctrl.Result, error)) {
 		tb.Helper()
 		_, err := reconcile()
-		fatal(tb, err)
+		testenv.NoError(tb, err)
 		b.writes.Store(0)
 		tb.ReportAllocs()
 		before := cpuTime()
 		for tb.Loop() {
 			_, err := reconcile()
-			fatal(tb, err)
+			testenv.NoError(tb, err)
 		}
 		tb.ReportMetric(float64(cpuTime()-before)/float64(tb.N), "cpu-ns/op")
 		tb.ReportMetric(float64(b.writes.Load()), "writes")

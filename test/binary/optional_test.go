@@ -82,10 +82,10 @@ func TestPrivilegedFields_RequireFlag(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache"},
 		Spec:       cachev1alpha1.MemcachedSpec{Size: new(int32(0)), ServiceAccountName: new(cachev1alpha1.ObjectName("cache"))},
 	}
-	testenv.NoError(t, suite.Client.Create(t.Context(), mc))
+	suite.Create(t, mc)
 	p, _ := startReady(t, namespace)
 	testenv.Eventually(t, "the Memcached should be stalled", func() bool {
-		testenv.NoError(t, suite.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc))
+		suite.Get(t, mc)
 		return meta.IsStatusConditionTrue(mc.Status.Conditions, cachev1alpha1.ConditionStalled)
 	})
 	if c := isReady(mc); c.Reason != cachev1alpha1.ReasonPrivilegedField {

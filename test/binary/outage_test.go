@@ -95,7 +95,7 @@ func TestOutage_RecoversWhenTheAPIServerReturns(t *testing.T) {
 	deployment := settled(t, &suite, suite.NewMemcached(t, namespace, "before", 0))
 
 	l.cut(true)
-	testenv.NoError(t, suite.Client.Delete(t.Context(), deployment))
+	suite.Delete(t, deployment)
 	meanwhile := suite.NewMemcached(t, namespace, "meanwhile", 0)
 	testenv.Eventually(t, "the operator should try again", func() bool { return l.callsMissed() > 5 })
 

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
@@ -24,6 +22,7 @@ func TestFlags_VersionAndHelpExitWithZero(t *testing.T) {
 	for flag, want := range map[string]string{
 		"--version": "memcached-operator 1.2.3\n",
 		"--help":    "  -manifests-dir string\n",
+		"-help":     "  memcached-operator render -f FILE...\n",
 	} {
 		p := start(t, flag)
 		if status := p.End(t); status != 0 {
@@ -112,10 +111,7 @@ func TestStart_OnAnotherControlPlane(t *testing.T) {
 // uninstall removes the CustomResourceDefinition and waits until it is gone.
 func uninstall(t *testing.T, plane *testenv.Env) {
 	t.Helper()
-	definition := &unstructured.Unstructured{}
-	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-	definition.SetName("memcacheds.cache.example.com")
-	testenv.NoError(t, plane.Client.Delete(t.Context(), definition))
+	plane.Delete(t, testenv.Definition())
 	resources, err := discovery.NewDiscoveryClientForConfig(plane.Config)
 	testenv.NoError(t, err)
 	testenv.Eventually(t, "Memcacheds should no longer be served", func() bool {

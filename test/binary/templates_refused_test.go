@@ -77,7 +77,7 @@ func TestTemplates_AreRejected(t *testing.T) {
 func identity(t *testing.T) (cfg *rest.Config, subject rbacv1.Subject) {
 	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: suite.NewNamespace(t), Name: "operator"}}
-	testenv.NoError(t, suite.Client.Create(t.Context(), account))
+	suite.Create(t, account)
 	cfg, err := suite.ServiceAccountConfig(t.Context(), account.Namespace, account.Name)
 	testenv.NoError(t, err)
 	return cfg, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}
@@ -89,11 +89,11 @@ func bind(t *testing.T, subject rbacv1.Subject, namespace, role string) {
 	metadata := metav1.ObjectMeta{Namespace: namespace, Name: subject.Namespace + "-" + role}
 	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role}
 	if namespace != "" {
-		testenv.NoError(t, suite.Client.Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metadata, RoleRef: ref, Subjects: []rbacv1.Subject{subject}}))
+		suite.Create(t, &rbacv1.RoleBinding{ObjectMeta: metadata, RoleRef: ref, Subjects: []rbacv1.Subject{subject}})
 		return
 	}
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metadata, RoleRef: ref, Subjects: []rbacv1.Subject{subject}}
-	testenv.NoError(t, suite.Client.Create(t.Context(), binding))
+	suite.Create(t, binding)
 	removeAfter(t, binding)
 }
 
@@ -135,7 +135,7 @@ func TestPermissions_ReportedRulesSuffice(t *testing.T) {
 	if len(role.Rules) != 2 || role.Rules[0].Resources[0] != "configmaps" || role.Rules[1].Resources[0] != "limitranges" {
 		t.Errorf("the rules are not for the two kinds that were added: %v", role.Rules)
 	}
-	testenv.NoError(t, suite.Client.Create(t.Context(), role))
+	suite.Create(t, role)
 	removeAfter(t, role)
 	bind(t, subject, "", role.Name)
 	p := start(t, append(args, "--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=0")...)

@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,7 +22,7 @@ import (
 	"github.com/example/memcached-operator/test/testenv"
 )
 
-const crdName = "memcacheds.cache.example.com"
+const crdName = testenv.DefinitionName
 
 // release is a release in a cluster.
 type release struct {
@@ -105,9 +104,8 @@ func (r release) leftovers(t *testing.T) []string {
 
 func (r release) crd(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
-	crd := &unstructured.Unstructured{}
-	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-	testenv.NoError(t, r.cluster.Client.Get(t.Context(), types.NamespacedName{Name: crdName}, crd))
+	crd := testenv.Definition()
+	r.cluster.Get(t, crd)
 	return crd
 }
 
@@ -118,11 +116,10 @@ func TestRelease_ForAllNamespaces(t *testing.T) {
 		h = h.as(cluster.Kubeconfig)
 		r := release{h, cluster, releaseName, releaseNamespace}
 
-		testenv.NoError(t, cluster.Client.Delete(t.Context(), r.crd(t)))
+		cluster.Delete(t, r.crd(t))
 		r.do(t, "install", "--create-namespace")
 		r.wantArgs(t, "--leader-elect", "--zap-log-level=info")
-		mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Name: "kept", Namespace: "default"}, Spec: cachev1alpha1.MemcachedSpec{Size: new(int32(0))}}
-		testenv.NoError(t, cluster.Client.Create(t.Context(), mc))
+		mc := cluster.NewMemcached(t, "default", "kept", 0)
 
 		refusesASecondOne(t, r)
 		upgrades(t, r)
@@ -159,8 +156,8 @@ func TestRelease_ForAllNamespaces(t *testing.T) {
 // wantSame fails unless mc is the object that it was.
 func wantSame(t *testing.T, cluster *testenv.Env, mc *cachev1alpha1.Memcached) {
 	t.Helper()
-	now := &cachev1alpha1.Memcached{}
-	testenv.NoError(t, cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), now))
+	now := testenv.Memcached(mc.Namespace, mc.Name, 0)
+	cluster.Get(t, now)
 	if now.UID != mc.UID || now.DeletionTimestamp != nil {
 		t.Error("the Memcached is not the one that it was")
 	}
@@ -282,7 +279,7 @@ func TestRelease_Helm4UpgradesHelm3(t *testing.T) {
 	cluster := testenv.New(t, testenv.Setup{})
 	h := helm{program: program("helm3"), home: t.TempDir(), kubeconfig: cluster.Kubeconfig}
 	r := release{h, cluster, releaseName, releaseNamespace}
-	testenv.NoError(t, cluster.Client.Delete(t.Context(), r.crd(t)))
+	cluster.Delete(t, r.crd(t))
 	r.do(t, "install", "--create-namespace")
 	r.helm.program = program("helm4")
 	r.run(t, r.with(laterChart(t), "upgrade", "--set", "replicaCount=2")...)

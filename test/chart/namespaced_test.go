@@ -3,18 +3,15 @@
 package chart
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -32,9 +29,7 @@ func newInstaller(t *testing.T, cluster *testenv.Env, namespaces ...string) stri
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
 		})
 	}
-	for _, object := range objects {
-		testenv.NoError(t, cluster.Client.Create(t.Context(), object))
-	}
+	cluster.Create(t, objects...)
 	cfg, err := cluster.ServiceAccountConfig(t.Context(), account.Namespace, account.Name)
 	testenv.NoError(t, err)
 	return testenv.Kubeconfig(t, cfg, "")
@@ -68,10 +63,10 @@ func TestRelease_ForNamespaces(t *testing.T) {
 		}
 
 		operatorOfOne := one.startOperator(t)
-		a, b := newMemcached(t, cluster, "team-a"), newMemcached(t, cluster, "team-b")
-		wantReady(t, cluster, a)
+		a, b := cluster.NewMemcached(t, "team-a", "cache", 1), cluster.NewMemcached(t, "team-b", "cache", 1)
+		cluster.EventuallyReady(t, a)
 		two.startOperator(t)
-		wantReady(t, cluster, b)
+		cluster.EventuallyReady(t, b)
 		wantQuiet(t, operatorOfOne)
 
 		one.do(t, "upgrade", append(watching("team-a"), "--set", "logLevel=debug")...)
@@ -85,20 +80,5 @@ func TestRelease_ForNamespaces(t *testing.T) {
 		if left := two.leftovers(t); len(left) == 0 {
 			t.Error("the other release is gone")
 		}
-	})
-}
-
-func newMemcached(t *testing.T, cluster *testenv.Env, namespace string) *cachev1alpha1.Memcached {
-	t.Helper()
-	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache"}, Spec: cachev1alpha1.MemcachedSpec{Size: new(int32(1))}}
-	testenv.NoError(t, cluster.Client.Create(t.Context(), mc))
-	return mc
-}
-
-func wantReady(t *testing.T, cluster *testenv.Env, mc *cachev1alpha1.Memcached) {
-	t.Helper()
-	testenv.Eventually(t, "the Memcached should be ready", func(ctx context.Context) (bool, error) {
-		err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(mc), mc)
-		return meta.IsStatusConditionTrue(mc.Status.Conditions, cachev1alpha1.ConditionReady), err
 	})
 }

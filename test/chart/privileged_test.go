@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -24,17 +22,11 @@ func TestRelease_GuardsPrivilegedFields(t *testing.T) {
 		r := release{h.as(cluster.Kubeconfig), cluster, "cache", releaseNamespace}
 		r.do(t, "install", "--create-namespace", "--take-ownership", "--set", "crds.takeOwnership=true")
 		r.wantArgs(t, "--allow-privileged-fields")
-		testenv.NoError(t, cluster.Client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: "author"},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cache-memcached-operator-memcached-editor-role"},
-			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "author"}},
-		}))
-		cfg := rest.CopyConfig(cluster.Config)
-		cfg.Impersonate.UserName = "author"
-		author, err := client.New(cfg, client.Options{Scheme: cluster.Client.Scheme()})
-		testenv.NoError(t, err)
+		cluster.Create(t, testenv.Binding("cache-memcached-operator-memcached-editor-role", rbacv1.UserKind, "author"))
+		author := cluster.As(t, "author")
 		try := func(ctx context.Context) error {
-			mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache"}, Spec: cachev1alpha1.MemcachedSpec{ServiceAccountName: new(cachev1alpha1.ObjectName("admin"))}}
+			mc := testenv.Memcached("default", "cache", 0)
+			mc.Spec.ServiceAccountName = new(cachev1alpha1.ObjectName("admin"))
 			return author.Create(ctx, mc, client.DryRunAll)
 		}
 		testenv.Eventually(t, "the policy should refuse the author", func(ctx context.Context) (bool, error) {
@@ -44,10 +36,8 @@ func TestRelease_GuardsPrivilegedFields(t *testing.T) {
 
 		r.do(t, "upgrade", "--set", "privilegedFields=Refused")
 		testenv.Eventually(t, "without it, admission should let the author pass", func(ctx context.Context) (bool, error) { return try(ctx) == nil, nil })
-		for _, argument := range r.deployment(t).Spec.Template.Spec.Containers[0].Args {
-			if argument == "--allow-privileged-fields" {
-				t.Error("the flag stays without the policy")
-			}
+		if contains(r.deployment(t).Spec.Template.Spec.Containers[0].Args, "--allow-privileged-fields") {
+			t.Error("the flag stays without the policy")
 		}
 	})
 }

@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/testenv"
@@ -74,7 +73,7 @@ func TestFeature_StallsOnOwnershipConflict(t *testing.T) {
 				s.mustBeAs(before)
 
 				mustBeStalled("when the feature comes again")
-				testenv.NoError(t, suite.Client.Delete(t.Context(), theirs))
+				suite.Delete(t, theirs)
 				s.settled("when the user's object is gone")
 				s.mustHaveChanged("when the user's object is gone", row.key)
 				if ours := s.children[row.key]; ours == nil || !metav1.IsControlledBy(ours, s.mc) {
@@ -90,13 +89,12 @@ func TestFeature_StallsOnOwnershipConflict(t *testing.T) {
 // create makes a user's object with labels.
 func (s *subject) create(text string, labels map[string]string) *unstructured.Unstructured {
 	s.Helper()
-	object := &unstructured.Unstructured{}
-	testenv.NoError(s.T, yaml.Unmarshal([]byte(text), &object.Object))
+	object := testenv.Parse(s.T, text)
 	object.SetNamespace(s.namespace)
 	if labels != nil {
 		object.SetLabels(labels)
 	}
-	testenv.NoError(s.T, suite.Client.Create(s.Context(), object))
+	suite.Create(s.T, object)
 	return object
 }
 

@@ -3,14 +3,12 @@
 package features
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/testenv"
@@ -20,11 +18,7 @@ import (
 // and within what is Kubernetes' own, and passed on as a whole.
 func properties(t *testing.T) []string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(controlplane.Root(), "config", "crd", "bases", "cache.example.com_memcacheds.yaml"))
-	testenv.NoError(t, err)
-	definition := &apiextensionsv1.CustomResourceDefinition{}
-	testenv.NoError(t, yaml.Unmarshal(content, definition))
-	return below("", definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"])
+	return below("", testenv.SpecSchema(t))
 }
 
 func below(prefix string, schema apiextensionsv1.JSONSchemaProps) []string {

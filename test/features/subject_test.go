@@ -49,8 +49,8 @@ func newSubject(t *testing.T, name string, spec ...string) *subject {
 	object.SetGroupVersionKind(cachev1alpha1.MemcachedKind)
 	object.SetNamespace(s.namespace)
 	object.SetName(name)
-	testenv.NoError(t, suite.Client.Create(t.Context(), object))
-	s.mc = &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
+	suite.Create(t, object)
+	s.mc = testenv.Memcached(s.namespace, name, 0)
 	s.Cleanup(func() {
 		if s.Failed() {
 			s.Logf("the conditions are %+v", s.mc.Status.Conditions)
@@ -90,18 +90,12 @@ func (s *subject) await(what string, holds func() bool) {
 	})
 }
 
-// is tells whether a condition has a status and, unless it is empty, a reason.
-func (s *subject) is(kind string, status metav1.ConditionStatus, reason string) bool {
-	c := meta.FindStatusCondition(s.mc.Status.Conditions, kind)
-	return c != nil && c.Status == status && (reason == "" || c.Reason == reason) && c.ObservedGeneration == s.mc.Generation
-}
-
 // settled waits until the operator has done all it will do for the spec as it is now.
 func (s *subject) settled(when string) {
 	s.Helper()
 	s.await(when+": the Memcached should be ready, or paused", func() bool {
-		return s.is(cachev1alpha1.ConditionReady, metav1.ConditionTrue, "") ||
-			s.is(cachev1alpha1.ConditionReady, metav1.ConditionUnknown, cachev1alpha1.ReasonPaused)
+		return testenv.HasCondition(s.mc, cachev1alpha1.ConditionReady, metav1.ConditionTrue, "") ||
+			testenv.HasCondition(s.mc, cachev1alpha1.ConditionReady, metav1.ConditionUnknown, cachev1alpha1.ReasonPaused)
 	})
 	if c := meta.FindStatusCondition(s.mc.Status.Conditions, cachev1alpha1.ConditionReady); strings.Contains(c.Message, "skipped") {
 		s.Errorf("%s: %s", when, c.Message)
@@ -112,7 +106,7 @@ func (s *subject) settled(when string) {
 func (s *subject) stalled(when, reason string, words ...string) {
 	s.Helper()
 	s.await(fmt.Sprintf("%s: the Memcached should be stalled, %s", when, reason), func() bool {
-		return s.is(cachev1alpha1.ConditionStalled, metav1.ConditionTrue, reason)
+		return testenv.HasCondition(s.mc, cachev1alpha1.ConditionStalled, metav1.ConditionTrue, reason)
 	})
 	message := meta.FindStatusCondition(s.mc.Status.Conditions, cachev1alpha1.ConditionStalled).Message
 	for _, word := range words {
@@ -128,14 +122,18 @@ func (s *subject) look() (changed []string) {
 	s.Helper()
 	before := s.children
 	s.children = s.read()
+	return s.changedSince(before)
+}
+
+// changedSince returns the names of the children whose content is not that of before.
+func (s *subject) changedSince(before map[string]*unstructured.Unstructured) (changed []string) {
 	names := maps.Clone(s.children)
 	maps.Copy(names, before)
-	for name := range names {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if !equality.Semantic.DeepEqual(content(before[name]), content(s.children[name])) {
 			changed = append(changed, name)
 		}
 	}
-	slices.Sort(changed)
 	return changed
 }
 

@@ -3,14 +3,12 @@
 package features
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/diff"
 	"sigs.k8s.io/yaml"
@@ -236,11 +234,7 @@ func inputs(t *testing.T) map[string]*unstructured.Unstructured {
 // mustBeAs compares the children with those of before, by content.
 func (s *subject) mustBeAs(before map[string]*unstructured.Unstructured) {
 	s.Helper()
-	names := maps.Clone(before)
-	maps.Copy(names, s.children)
-	for name := range names {
-		if got, want := content(s.children[name]), content(before[name]); !equality.Semantic.DeepEqual(got, want) {
-			s.Errorf("%s is not what it was before:\n%s", name, diff.Diff(want, got))
-		}
+	for _, name := range s.changedSince(before) {
+		s.Errorf("%s is not what it was before:\n%s", name, diff.Diff(content(before[name]), content(s.children[name])))
 	}
 }

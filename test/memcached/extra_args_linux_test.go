@@ -13,9 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"sigs.k8s.io/yaml"
-
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -77,14 +74,13 @@ func TestExtraArgs_ReachMemcached(t *testing.T) {
 	}
 }
 
-// TestExtraArgs_ExamplesMatchTheAPI sees that the examples above are those that the API takes, and
-// miss none.
-func TestExtraArgs_ExamplesMatchTheAPI(t *testing.T) {
+// TestExtraArgs_ExamplesAndPageMatchTheAPI: the examples above and the page for users have each option that the API
+// accepts, and no other.
+func TestExtraArgs_ExamplesAndPageMatchTheAPI(t *testing.T) {
 	t.Parallel()
+	patterns := extraArgsPatterns(t)
 	allowed := map[string]bool{}
-	var patterns []*regexp.Regexp
-	for _, pattern := range extraArgsPatterns(t) {
-		patterns = append(patterns, regexp.MustCompile(pattern))
+	for _, pattern := range patterns {
 		parsed, err := syntax.Parse(pattern, syntax.Perl)
 		testenv.NoError(t, err)
 		for _, text := range texts(parsed) {
@@ -94,15 +90,40 @@ func TestExtraArgs_ExamplesMatchTheAPI(t *testing.T) {
 	shown := map[string]bool{}
 	for arg := range extraArgs {
 		shown[option(arg)] = true
-		if !slices.ContainsFunc(patterns, func(p *regexp.Regexp) bool { return p.MatchString(arg) }) {
-			t.Errorf("the API does not take the example %s", arg)
+		if !slices.ContainsFunc(patterns, func(p string) bool { return regexp.MustCompile(p).MatchString(arg) }) {
+			t.Errorf("the API rejects the example %s", arg)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(allowed)) {
-		if !shown[name] {
-			t.Errorf("the API takes %s, and there is no example of it", name)
+	want := slices.Sorted(maps.Keys(allowed))
+	for where, options := range map[string]map[string]bool{"this test": shown, "docs/reference/extra-args.md": optionsOnThePage(t)} {
+		if got := slices.Sorted(maps.Keys(options)); !slices.Equal(got, want) {
+			t.Errorf("%s has\n%q, and the API accepts\n%q", where, got, want)
 		}
 	}
+}
+
+// optionsOnThePage returns the options in the first column of the tables of docs/reference/extra-args.md.
+func optionsOnThePage(t *testing.T) map[string]bool {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(repository, "docs", "reference", "extra-args.md"))
+	testenv.NoError(t, err)
+	_, lists, _ := strings.Cut(string(page), "\n## Options\n")
+	lists, _, _ = strings.Cut(lists, "\n## Rejected options\n")
+	options := map[string]bool{}
+	for line := range strings.Lines(lists) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 2 {
+			continue
+		}
+		for _, found := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1) {
+			name := strings.TrimSuffix(found[1], "=")
+			if !strings.HasPrefix(name, "--") {
+				name = "--extended=" + name
+			}
+			options[option(name)] = true
+		}
+	}
+	return options
 }
 
 // option is the name in an argument, without its value.
@@ -119,11 +140,7 @@ func option(arg string) string {
 // extraArgsPatterns are the patterns in the rule for spec.extraArgs.
 func extraArgsPatterns(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(repository, "config", "crd", "bases", "cache.example.com_memcacheds.yaml"))
-	testenv.NoError(t, err)
-	var crd apiextensionsv1.CustomResourceDefinition
-	testenv.NoError(t, yaml.Unmarshal(text, &crd))
-	items := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["extraArgs"].Items
+	items := testenv.SpecSchema(t).Properties["extraArgs"].Items
 	if items == nil {
 		t.Fatal("the CRD has no spec.extraArgs")
 	}

@@ -35,6 +35,14 @@ func TestQuickstart(t *testing.T) {
 	if !strings.Contains(printed, "3/3") || !strings.Contains(printed, "condition met") {
 		t.Errorf("status.md prints\n%s", printed)
 	}
+	for i, want := range []string{
+		"0 of 1 Memcacheds differ: 0 objects to create, 0 to change, 0 to delete.\nNo pods would be replaced.\n",
+		"default     memcached-sample   3      Deployment memcached-sample: spec.template.spec.priorityClassName\n",
+	} {
+		if printed := s.Run(t, nth(t, "docs/user/diff.md", i+1)); !strings.Contains(printed, want) {
+			t.Errorf("block %d of diff.md does not print %q:\n%s", i+1, want, printed)
+		}
+	}
 	testenv.Eventually(t, "the event should be printed", func() bool {
 		return strings.Contains(s.Run(t, nth(t, "docs/user/status.md", 2)), "Created")
 	})

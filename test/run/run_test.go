@@ -5,141 +5,105 @@
 package run
 
 import (
-	"bytes"
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const (
-	memcached  = `{apiVersion: cache.example.com/v1alpha1, kind: Memcached, metadata: {name: NAME}, spec: SPEC}`
-	patched    = `{patches: [{target: {kind: Service}, patch: "{metadata: {annotations: {example.com/team: web}}}"}]}`
-	binding    = "clusterrolebinding/local-memcached-operator-manager-rolebinding"
-	deployment = "deployment/memcached-operator-controller-manager"
-	timeout    = 2 * time.Minute
+	install = "helm4 install memcached-operator charts/memcached-operator --namespace memcached-operator-system --create-namespace"
+	patched = `{patches: [{target: {kind: Service}, patch: "{metadata: {annotations: {example.com/team: web}}}"}]}`
 )
 
-// env is a local control plane and the environment of the commands that use it.
-type env struct {
-	root string
-	vars []string
-}
+// env holds the variables of the commands that use a local control plane.
+type env []string
 
-func newEnv(t *testing.T) *env {
+func newEnv(t *testing.T) env {
 	t.Helper()
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, home, operator := filepath.Join(t.TempDir(), "cluster"), t.TempDir(), filepath.Join(t.TempDir(), "memcached-operator")
-	e := &env{root, append(os.Environ(), "CLUSTER_DIR="+dir, "KUBECONFIG="+dir+"/kubeconfig", "OPERATOR="+operator,
+	root, dir, home, operator := controlplane.Root(), filepath.Join(t.TempDir(), "cluster"), t.TempDir(), filepath.Join(t.TempDir(), "memcached-operator")
+	e := env(append(os.Environ(), "CLUSTER_DIR="+dir, "KUBECONFIG="+dir+"/kubeconfig", "OPERATOR="+operator,
 		"HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home,
-		"PATH="+root+"/bin:"+root+"/bin/kube:"+os.Getenv("PATH"))}
-	e.succeeds(t, "", "go", "build", "-o", operator, ".")
-	e.succeeds(t, "", "bin/cluster", "up", "--dir", dir)
-	t.Cleanup(func() {
-		if output, err := e.command("bin/cluster", "down", "--dir", dir).CombinedOutput(); err != nil {
-			t.Errorf("cluster down: %v\n%s", err, output)
-		}
-	})
+		"PATH="+root+"/bin:"+root+"/bin/kube:"+os.Getenv("PATH")))
+	testenv.NoError(t, testenv.GoBuild(t.Context(), operator))
+	e.succeeds(t, "cluster up --dir $CLUSTER_DIR")
+	t.Cleanup(func() { e.succeeds(t, "cluster down --dir $CLUSTER_DIR") })
 	return e
 }
 
-// command returns a command whose program is looked up in the repository and its bin.
-func (e *env) command(name string, args ...string) *exec.Cmd {
-	for _, dir := range []string{"", "bin", "bin/kube"} {
-		if path := filepath.Join(e.root, dir, name); strings.Contains(name, "/") == (dir == "") && exists(path) {
-			name = path
-			break
-		}
-	}
-	command := exec.Command(name, args...)
-	command.Dir, command.Env = e.root, e.vars
+// command returns a shell in the root of the repository that runs commands.
+func (e env) command(commands string) *exec.Cmd {
+	command := exec.Command("bash", "-euo", "pipefail", "-c", commands)
+	command.Dir, command.Env = controlplane.Root(), e
 	return command
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-func (e *env) succeeds(t *testing.T, input, name string, args ...string) {
+func (e env) succeeds(t *testing.T, commands string) {
 	t.Helper()
-	command := e.command(name, args...)
-	command.Stdin = strings.NewReader(input)
-	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, output)
+	if output, err := e.command(commands).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", commands, err, output)
 	}
 }
 
-// fails runs a command that must fail with all of want in its output.
-func (e *env) fails(t *testing.T, want []string, name string, args ...string) {
+// fails runs commands that must fail with all of want in their output.
+func (e env) fails(t *testing.T, commands string, want ...string) {
 	t.Helper()
-	output, err := e.command(name, args...).CombinedOutput()
+	output, err := e.command(commands).CombinedOutput()
 	if err == nil {
-		t.Fatalf("%s %s: want an error", name, strings.Join(args, " "))
+		t.Fatalf("%s: want an error", commands)
 	}
 	for _, text := range want {
 		if !strings.Contains(string(output), text) {
-			t.Errorf("%s %s: the output lacks %q:\n%s", name, strings.Join(args, " "), text, output)
+			t.Errorf("%s: the output lacks %q:\n%s", commands, text, output)
 		}
 	}
 }
 
 // isReady creates a Memcached and waits until it is ready.
-func (e *env) isReady(t *testing.T, name, spec string) {
+func (e env) isReady(t *testing.T, name, spec string) {
 	t.Helper()
-	e.succeeds(t, strings.NewReplacer("NAME", name, "SPEC", spec).Replace(memcached), "kubectl", "apply", "-f", "-")
-	e.succeeds(t, "", "kubectl", "wait", "--for=condition=Ready", "--timeout=2m", "memcached/"+name)
+	e.succeeds(t, "kubectl apply -f - <<< '{apiVersion: cache.example.com/v1alpha1, kind: Memcached, metadata: {name: "+name+"}, spec: "+spec+"}'")
+	e.succeeds(t, "kubectl wait --for=condition=Ready --timeout=2m memcached/"+name)
 }
 
 // process is a running `make run`.
 type process struct {
 	command *exec.Cmd
 	ended   chan struct{}
-	mutex   sync.Mutex
-	log     bytes.Buffer
-}
-
-func (p *process) Write(data []byte) (int, error) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	return p.log.Write(data)
-}
-
-func (p *process) logged() string {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	return p.log.String()
+	log     testenv.Log
 }
 
 // start starts hack/run.sh and waits until its operator has installed the CRD and is running.
-func (e *env) start(t *testing.T, variables ...string) *process {
+func (e env) start(t *testing.T, variables ...string) *process {
 	t.Helper()
-	p := &process{command: e.command("hack/run.sh"), ended: make(chan struct{})}
+	p := &process{command: e.command("exec hack/run.sh"), ended: make(chan struct{})}
 	p.command.Env = append(p.command.Env, variables...)
-	p.command.Stdout, p.command.Stderr = p, p
+	p.command.Stdout, p.command.Stderr = &p.log, &p.log
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := p.command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, p.command.Start())
 	go func() { _ = p.command.Wait(); close(p.ended) }()
-	t.Cleanup(func() { p.stop(t, syscall.SIGTERM) })
-	for deadline := time.Now().Add(timeout); !strings.Contains(p.logged(), "Starting workers"); time.Sleep(50 * time.Millisecond) {
+	t.Cleanup(func() {
+		p.stop(t, syscall.SIGTERM)
+		if t.Failed() {
+			t.Logf("make run prints:\n%s", p.log.String())
+		}
+	})
+	testenv.Eventually(t, "the operator should start", func(context.Context) (bool, error) {
 		select {
 		case <-p.ended:
-			t.Fatalf("make run ended:\n%s", p.logged())
+			return false, errors.New("make run ended")
 		default:
+			return strings.Contains(p.log.String(), "Starting workers"), nil
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the operator did not start:\n%s", p.logged())
-		}
-	}
+	})
 	return p
 }
 
@@ -154,27 +118,25 @@ func (p *process) stop(t *testing.T, signal syscall.Signal) {
 	_ = syscall.Kill(-p.command.Process.Pid, signal) // fails only if the process has ended
 	select {
 	case <-p.ended:
-	case <-time.After(timeout):
+	case <-time.After(testenv.Timeout):
 		_ = syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL)
-		t.Errorf("make run did not end after %s:\n%s", signal, p.logged())
+		t.Errorf("make run did not end after %s", signal)
 	}
 }
 
 func TestRun_BesideHelm(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	install := []string{"install", "memcached-operator", "charts/memcached-operator", "--namespace", "memcached-operator-system", "--create-namespace"}
-
 	p := e.start(t)
 	e.isReady(t, "first", "{}")
-	e.fails(t, []string{"already runs", `"memcached-operator-local"`, "make run"}, "helm4", install...)
+	e.fails(t, install, "already runs", `"memcached-operator-local"`, "make run")
 	p.stop(t, syscall.SIGINT)
-	e.fails(t, []string{"NotFound"}, "kubectl", "get", binding)
+	e.fails(t, "kubectl get clusterrolebinding/local-memcached-operator-manager-rolebinding", "NotFound")
 
-	e.fails(t, []string{"was not installed by Helm", "--take-ownership --set crds.takeOwnership=true", "crds.enabled=false"}, "helm4", install...)
-	e.succeeds(t, "", "helm4", append(install, "--take-ownership", "--set", "crds.takeOwnership=true")...)
-	e.fails(t, []string{"Helm release memcached-operator", "scale deployment memcached-operator-controller-manager --replicas=0"}, "hack/run.sh")
-	e.succeeds(t, "", "kubectl", "--namespace", "memcached-operator-system", "scale", deployment, "--replicas=0")
+	e.fails(t, install, "was not installed by Helm", "--take-ownership --set crds.takeOwnership=true", "crds.enabled=false")
+	e.succeeds(t, install+" --take-ownership --set crds.takeOwnership=true")
+	e.fails(t, "hack/run.sh", "Helm release memcached-operator", "scale deployment memcached-operator-controller-manager --replicas=0")
+	e.succeeds(t, "kubectl --namespace memcached-operator-system scale deployment/memcached-operator-controller-manager --replicas=0")
 	p = e.start(t)
 	e.isReady(t, "second", "{}")
 	p.stop(t, syscall.SIGTERM)

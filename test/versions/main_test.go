@@ -179,7 +179,7 @@ func (r *reader) start(t *testing.T, program string) (stop func()) {
 		}
 		for line := range strings.Lines(p.Log.String()) {
 			// What is in progress when the operator stops is canceled.
-			if strings.Contains(line, `"level":"error"`) && !strings.Contains(line, "context canceled") {
+			if strings.Contains(line, `"level":"error"`) {
 				t.Errorf("the operator logged: %s", line)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -73,13 +72,6 @@ func (r *reader) stalled(t *testing.T, version, name string) {
 	testenv.Eventually(t, name+" should be stalled", func() bool { return condition(r.memcached(t, version, name), "Stalled") != nil })
 }
 
-func (r *reader) deploymentNow(t *testing.T, name string) *appsv1.Deployment {
-	t.Helper()
-	d := &appsv1.Deployment{}
-	testenv.NoError(t, r.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, d))
-	return d
-}
-
 // template is what the pods of a Deployment depend on.
 func template(d *appsv1.Deployment) map[string]string {
 	return map[string]string{"uid": string(d.UID), "template": d.Spec.Template.String()}
@@ -88,8 +80,8 @@ func template(d *appsv1.Deployment) map[string]string {
 // childrenNow are the resourceVersions of the children of a Memcached that only the operator writes.
 func (r *reader) childrenNow(t *testing.T, name string) map[string]string {
 	t.Helper()
-	s := &corev1.Service{}
-	testenv.NoError(t, r.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, s))
+	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	r.Get(t, s)
 	return map[string]string{"Service": s.ResourceVersion}
 }
 
@@ -127,12 +119,10 @@ func (r *reader) storedIn(t *testing.T, want ...string) {
 // collects deletes a Memcached and waits until its children are gone.
 func (r *reader) collects(t *testing.T, version, name string) {
 	t.Helper()
-	testenv.NoError(t, r.Client.Delete(t.Context(), r.memcached(t, version, name)))
-	for _, child := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}} {
-		testenv.Eventually(t, "the children should be collected", func() bool {
-			return apierrors.IsNotFound(r.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, child))
-		})
-	}
+	r.Delete(t, r.memcached(t, version, name))
+	metadata := metav1.ObjectMeta{Namespace: namespace, Name: name}
+	r.EventuallyGone(t, &appsv1.Deployment{ObjectMeta: metadata})
+	r.EventuallyGone(t, &corev1.Service{ObjectMeta: metadata})
 }
 
 // forgotten makes a child of a Memcached that names v1alpha1 and that no operator updates.
@@ -162,7 +152,7 @@ func (r *reader) findsLeftovers(t *testing.T) {
 				UID: r.memcached(t, beta, "kept").GetUID(), Controller: new(true),
 			}},
 		}}
-		testenv.NoError(t, r.Client.Create(t.Context(), child))
+		r.Create(t, child)
 		kinds, err := preflight.StaleKinds{
 			Discovery: clients.Discovery(), Rules: clients.AuthorizationV1().SelfSubjectRulesReviews(),
 			Metadata: objects, Selector: render.ManagedByLabel + "=" + render.ManagedBy,
@@ -171,6 +161,6 @@ func (r *reader) findsLeftovers(t *testing.T) {
 		if !slices.Contains(kinds, corev1.SchemeGroupVersion.WithKind("ConfigMap")) {
 			t.Errorf("a leftover of an owner in %s is not found: %v", version, kinds)
 		}
-		testenv.NoError(t, r.Client.Delete(t.Context(), child))
+		r.Delete(t, child)
 	}
 }

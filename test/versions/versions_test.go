@@ -58,7 +58,7 @@ func TestVersions_AddStoreMigrateRemove(t *testing.T) {
 // deleted in each step.
 func (w *walk) begins(t *testing.T) {
 	t.Helper()
-	testenv.NoError(t, w.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
+	w.Create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	// As if `make install` had installed the CRD, and not the control plane: force takes what it changes
 	// from the other managers.
 	w.releases(t, version{name: alpha, served: true, stored: true, deprecated: true})
@@ -79,7 +79,7 @@ func (w *walk) begins(t *testing.T) {
 	w.ready(t, alpha, append(names, "kept")...)
 	w.stalled(t, alpha, "stalled")
 	stop()
-	w.deployment = w.deploymentNow(t, "kept")
+	w.deployment = w.Deployment(t, namespace, "kept")
 	w.children = w.childrenNow(t, "kept")
 }
 
@@ -223,7 +223,7 @@ func (w *walk) removes(t *testing.T) {
 	w.podsAreUntouched(t)
 	w.collects(t, beta, "deleted-5")
 	// Both field managers give up what they no longer say: Stalled, and podMetadata.
-	testenv.NoError(t, w.Client.Delete(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "stalled"}}))
+	w.Delete(t, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "stalled"}})
 	w.gitOps(t, beta, "stalled", `{"size":1}`)
 	w.ready(t, beta, "stalled")
 	if mc := w.memcached(t, beta, "stalled"); condition(mc, "Stalled") != nil {
@@ -239,5 +239,5 @@ func (w *walk) removes(t *testing.T) {
 
 func (w *walk) podsAreUntouched(t *testing.T) {
 	t.Helper()
-	same(t, "no pod was touched", template(w.deployment), template(w.deploymentNow(t, "kept")))
+	same(t, "no pod was touched", template(w.deployment), template(w.Deployment(t, namespace, "kept")))
 }

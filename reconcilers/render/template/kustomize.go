@@ -4,9 +4,6 @@ package template
 
 import (
 	"fmt"
-	"path"
-	"regexp"
-	"strings"
 
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
@@ -49,20 +46,7 @@ func build(tree Tree, root string) (result resmap.ResMap, err error) {
 		PluginConfig:     types.DisabledPluginConfig(),
 	}).Run(files, "/")
 	if err != nil {
-		return nil, shortenBuildError(err)
+		return nil, readableBuildError(err)
 	}
 	return result, nil
-}
-
-// buildErrorPath matches the chain of directories in an error of kustomize.
-var buildErrorPath = regexp.MustCompile(`(?s)^.*(?:recursed accumulation of path|couldn't make target for path) '/([^']*)': (.*)$`)
-
-// shortenBuildError reduces the chain of directories in an error of kustomize to the
-// last one.
-func shortenBuildError(err error) error {
-	parts := buildErrorPath.FindStringSubmatch(err.Error())
-	if parts == nil {
-		return err
-	}
-	return fmt.Errorf("%s: %s", path.Join(parts[1], kustomizationFile), strings.ReplaceAll(strings.TrimSuffix(parts[2], `"`), `\"`, `"`))
 }

@@ -13,37 +13,26 @@ import (
 
 func TestLoadTree_Rejects(t *testing.T) {
 	t.Parallel()
-	cyclic := t.TempDir()
-	if err := os.Mkdir(filepath.Join(cyclic, "base"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("../base", filepath.Join(cyclic, "base/again")); err != nil {
-		t.Fatal(err)
-	}
-	dangling := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dangling, "base"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("nowhere.yaml", filepath.Join(dangling, "base/service.yaml")); err != nil {
-		t.Fatal(err)
-	}
-	huge := t.TempDir()
-	if err := os.Mkdir(filepath.Join(huge, "base"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(huge, "base/huge.yaml"), make([]byte, maxTreeBytes+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, test := range map[string]struct{ dir, want string }{
-		"rejects a link to a parent directory":  {cyclic, "base/again"},
-		"rejects a dangling link":               {dangling, "base/service.yaml"},
-		"rejects a tree above the maximum size": {huge, "base/huge.yaml"},
+	for name, test := range map[string]struct {
+		file  string
+		write func(file string) error
+	}{
+		"rejects a link to a parent directory":  {"base/again", func(file string) error { return os.Symlink("../base", file) }},
+		"rejects a dangling link":               {"base/service.yaml", func(file string) error { return os.Symlink("nowhere.yaml", file) }},
+		"rejects a tree above the maximum size": {"base/huge.yaml", func(file string) error { return os.WriteFile(file, make([]byte, maxTreeBytes+1), 0o600) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := LoadTree(manifests.FS, os.DirFS(test.dir))
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("the error does not name %s: %v", test.want, err)
+			dir := t.TempDir()
+			if err := os.Mkdir(filepath.Join(dir, "base"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := test.write(filepath.Join(dir, test.file)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := LoadTree(manifests.FS, os.DirFS(dir))
+			if err == nil || !strings.Contains(err.Error(), test.file) {
+				t.Errorf("the error does not name %s: %v", test.file, err)
 			}
 		})
 	}

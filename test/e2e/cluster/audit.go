@@ -13,8 +13,10 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -73,6 +75,30 @@ func ReadAudit(file, user string) ([]Request, error) {
 	}
 	return requests, lines.Err()
 }
+
+// Requests returns the operator's requests, as far as the API server's audit log can be read.
+func (o *Operator) Requests(t testing.TB) []Request {
+	t.Helper()
+	if o.AuditLog == "" {
+		t.Log("E2E_AUDIT_LOG is not set: the operator's requests are not looked at")
+		return nil
+	}
+	requests, err := ReadAudit(o.AuditLog, o.User())
+	Must(t, err)
+	return requests
+}
+
+// WantRequestsIn fails if the operator has asked for anything in other namespaces.
+func (o *Operator) WantRequestsIn(t testing.TB, namespaces ...string) {
+	t.Helper()
+	for _, request := range o.Requests(t) {
+		if in := namespaceOf.FindStringSubmatch(request.URI); in != nil && !slices.Contains(namespaces, in[1]) {
+			t.Errorf("the operator, which is for %v, asks for %s", namespaces, request.URI)
+		}
+	}
+}
+
+var namespaceOf = regexp.MustCompile(`/namespaces/([^/?]+)`)
 
 func permission(verb, group, resource string) string { return verb + " " + group + "/" + resource }
 

@@ -72,6 +72,28 @@ func (f Filled) Versions(t *testing.T) string {
 	return b.String()
 }
 
+// WantVersions fails unless the resource versions of the Memcached and its objects are still those of before, which
+// is a result of Versions. After says what happened.
+func (f Filled) WantVersions(t *testing.T, before, after string) {
+	t.Helper()
+	if now := f.Versions(t); now != before {
+		t.Errorf("before:\n%safter %s:\n%s", before, after, now)
+	}
+}
+
+// WantPickedUp fails unless the operator, which was installed again, found all objects of f unchanged. Reader is a
+// token that may read its metrics.
+func (o *Operator) WantPickedUp(t *testing.T, f Filled, versions, reader string) {
+	t.Helper()
+	metrics := o.Applied(t, reader, 1)
+	f.WantVersions(t, versions, "the next install")
+	const objects = "memcached_operator_objects_total"
+	if unchanged, all := Value(t, metrics, objects, `action="unchanged"`), Value(t, metrics, objects); unchanged != all {
+		t.Errorf("of %.0f objects the operator found %.0f unchanged", all, unchanged)
+	}
+	f.WantKept(t, "the next install")
+}
+
 // Applied waits until the leading operator has applied, or found unchanged, the three objects of
 // each of count Memcacheds, and returns its metrics. Reader is a token that may read them.
 func (o *Operator) Applied(t *testing.T, reader string, count int) string {

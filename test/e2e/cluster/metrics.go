@@ -95,7 +95,7 @@ func Value(t testing.TB, metrics, name string, labels ...string) float64 {
 	sum := 0.0
 	for line := range strings.Lines(metrics) {
 		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if bare, _, _ := strings.Cut(series, "{"); bare != name || !containsAll(series, labels) {
+		if bare, _, _ := strings.Cut(series, "{"); bare != name || !ContainsAll(series, labels) {
 			continue
 		}
 		number, err := strconv.ParseFloat(value, 64)
@@ -105,7 +105,8 @@ func Value(t testing.TB, metrics, name string, labels ...string) float64 {
 	return sum
 }
 
-func containsAll(text string, parts []string) bool {
+// ContainsAll reports whether text contains every one of parts.
+func ContainsAll(text string, parts []string) bool {
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
 			return false

@@ -22,13 +22,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // suite is what the tests share.
@@ -78,7 +78,7 @@ func run(m *testing.M) (code int, err error) {
 
 // tidy removes the CustomResourceDefinition and waits until nothing of the tests is left.
 func tidy(ctx context.Context) error {
-	if err := client.IgnoreNotFound(suite.Delete(ctx, definition())); err != nil {
+	if err := client.IgnoreNotFound(suite.Delete(ctx, testenv.Definition())); err != nil {
 		return err
 	}
 	var left []string
@@ -99,7 +99,7 @@ func leftovers(ctx context.Context) ([]string, error) {
 		return strings.HasPrefix(name, "memcached-operator") || strings.HasSuffix(name, ".cache.example.com") || object.GetLabels()["memcached-operator-e2e"] != ""
 	}
 	definitions := &unstructured.UnstructuredList{}
-	definitions.SetGroupVersionKind(definition().GroupVersionKind())
+	definitions.SetGroupVersionKind(testenv.Definition().GroupVersionKind())
 	var left []string
 	for _, list := range []client.ObjectList{
 		definitions, &corev1.NamespaceList{}, &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{},
@@ -121,20 +121,12 @@ func leftovers(ctx context.Context) ([]string, error) {
 	return left, nil
 }
 
-// definition is the CustomResourceDefinition, with nothing but its name.
-func definition() *unstructured.Unstructured {
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-	object.SetName("memcacheds.cache.example.com")
-	return object
-}
-
 // define makes the CustomResourceDefinition, as a cluster's administrator does for
 // releases that may not.
 func define(t *testing.T) {
 	t.Helper()
 	suite.define.Do(func() {
 		suite.Kubectl(t, "apply", "--server-side", "-f", filepath.Join("config", "crd", "bases"))
-		suite.Kubectl(t, "wait", "--for=condition=Established", "--timeout=60s", "customresourcedefinition/"+definition().GetName())
+		suite.Kubectl(t, "wait", "--for=condition=Established", "--timeout=60s", "customresourcedefinition/"+testenv.DefinitionName)
 	})
 }

@@ -6,7 +6,6 @@ package helm
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"testing"
 
@@ -113,13 +112,5 @@ func keepsToItsRoles(t *testing.T, r release, namespaces ...string) {
 	cluster.Eventually(t, "the operator asks for all that it is granted, and for nothing else", func(ctx context.Context) (bool, string, error) {
 		return true, "", r.JudgeAudit(ctx)
 	})
-	requests, err := cluster.ReadAudit(suite.AuditLog, r.User())
-	cluster.Must(t, err)
-	for _, request := range requests {
-		if in := namespaceOf.FindStringSubmatch(request.URI); in != nil && !slices.Contains(namespaces, in[1]) {
-			t.Errorf("release %s, which is for %v, asks for %s", r.name, namespaces, request.URI)
-		}
-	}
+	r.WantRequestsIn(t, namespaces...)
 }
-
-var namespaceOf = regexp.MustCompile(`/namespaces/([^/?]+)`)

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // helms are the supported versions of Helm, as they are called in bin/.
@@ -175,10 +176,10 @@ func forAll(t *testing.T, h helm, namespace string) release {
 		if output, err := r.tryOn(t, "uninstall", "--ignore-not-found"); err != nil {
 			t.Errorf("uninstalling: %v\n%s", err, output)
 		}
-		for _, object := range []client.Object{definition(), home} {
+		for _, object := range []client.Object{testenv.Definition(), home} {
 			cluster.Must(t, client.IgnoreNotFound(suite.Delete(ctx, object)))
 		}
-		suite.Gone(t, definition())
+		suite.Gone(t, testenv.Definition())
 	})
 	suite.KeepOnFailure(t, namespace)
 	return r

@@ -50,6 +50,15 @@ func newInstall(t *testing.T, namespace, image string, targets ...string) instal
 	return installIn(namespace, "releases", namespace)
 }
 
+// installed returns an install of version, by automatic approval, that is made as newInstall says.
+func installed(t *testing.T, version, namespace, image string, targets ...string) install {
+	t.Helper()
+	i := newInstall(t, namespace, image, targets...)
+	i.subscribe(t, "Automatic")
+	i.succeeds(t, version)
+	return i
+}
+
 func installIn(namespace, source, sourceNamespace string) install {
 	operator := suite.Installed()
 	operator.Namespace = namespace

@@ -5,21 +5,17 @@
 package olm
 
 import (
-	"regexp"
 	"slices"
 	"testing"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
 // TestInstallMode_AllNamespaces has an OperatorGroup without targets. Another install would be in its way, so it
 // is not parallel.
 func TestInstallMode_AllNamespaces(t *testing.T) {
 	namespace := suite.NewNamespace(t)
-	i := newInstall(t, namespace, suite.newCatalog)
-	i.subscribe(t, "Automatic")
-	i.succeeds(t, newVersion)
+	i := installed(t, newVersion, namespace, suite.newCatalog)
 	for _, served := range []string{namespace, suite.NewNamespace(t), suite.NewNamespace(t)} {
 		suite.Fill(t, served, "cache", 1)
 	}
@@ -40,9 +36,7 @@ func TestInstallMode_SomeNamespaces(t *testing.T) {
 			t.Parallel()
 			own := suite.NewNamespace(t)
 			served := targets(t, own)
-			i := newInstall(t, own, suite.newCatalog, served...)
-			i.subscribe(t, "Automatic")
-			i.succeeds(t, newVersion)
+			i := installed(t, newVersion, own, suite.newCatalog, served...)
 
 			// First the one that is not to be served, so that there was time to serve it.
 			unserved := []*cachev1alpha1.Memcached{suite.NewMemcached(t, suite.NewNamespace(t), "cache", 1)}
@@ -58,7 +52,7 @@ func TestInstallMode_SomeNamespaces(t *testing.T) {
 				wantUntouched(t, mc)
 			}
 			i.isRefusedNothing(t)
-			i.asksNowhereElse(t, append(served, own)...)
+			i.WantRequestsIn(t, append(served, own)...)
 		})
 	}
 }
@@ -68,33 +62,9 @@ func TestInstallMode_SomeNamespaces(t *testing.T) {
 func (i install) isRefusedNothing(t *testing.T) {
 	t.Helper()
 	i.Applied(t, suite.Reader(t, i.Namespace, "memcached-operator-metrics-reader"), 1)
-	for _, request := range i.requests(t) {
+	for _, request := range i.Requests(t) {
 		if request.Forbidden {
 			t.Errorf("refused: %s (%s)", request.Permission, request.URI)
 		}
 	}
 }
-
-// requests are the operator's, as far as the API server's audit log can be read.
-func (i install) requests(t *testing.T) []cluster.Request {
-	t.Helper()
-	if suite.AuditLog == "" {
-		t.Log("E2E_AUDIT_LOG is not set: the operator's requests are not looked at")
-		return nil
-	}
-	requests, err := cluster.ReadAudit(suite.AuditLog, i.User())
-	cluster.Must(t, err)
-	return requests
-}
-
-// asksNowhereElse fails if the operator has asked for anything in namespaces that it is not for.
-func (i install) asksNowhereElse(t *testing.T, namespaces ...string) {
-	t.Helper()
-	for _, request := range i.requests(t) {
-		if in := namespaceOf.FindStringSubmatch(request.URI); in != nil && !slices.Contains(namespaces, in[1]) {
-			t.Errorf("the operator, which is for %v, asks for %s", namespaces, request.URI)
-		}
-	}
-}
-
-var namespaceOf = regexp.MustCompile(`/namespaces/([^/?]+)`)

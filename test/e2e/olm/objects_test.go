@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -106,20 +105,11 @@ func until[T any](t *testing.T, kind schema.GroupVersionKind, namespace, name, w
 // says tells whether one of conditions is of that type, with words in its reason and message.
 func says(conditions []condition, conditionType, status string, words ...string) bool {
 	for _, c := range conditions {
-		if c.Type == conditionType && c.Status == status && containsAll(c.Reason+": "+c.Message, words) {
+		if c.Type == conditionType && c.Status == status && cluster.ContainsAll(c.Reason+": "+c.Message, words) {
 			return true
 		}
 	}
 	return false
-}
-
-func containsAll(text string, words []string) bool {
-	for _, word := range words {
-		if !strings.Contains(text, word) {
-			return false
-		}
-	}
-	return true
 }
 
 // apply applies YAML as a user does.

@@ -72,9 +72,7 @@ func TestInstall_FailsWithTwoOperatorGroups(t *testing.T) {
 func TestInstall_FailsWithOverlappingOperatorGroups(t *testing.T) {
 	t.Parallel()
 	namespace, second := suite.NewNamespace(t), suite.NewNamespace(t)
-	i := newInstall(t, namespace, suite.newCatalog, namespace)
-	i.subscribe(t, "Automatic")
-	i.succeeds(t, newVersion)
+	i := installed(t, newVersion, namespace, suite.newCatalog, namespace)
 	late := newInstall(t, second, suite.newCatalog, second, namespace)
 	late.subscribe(t, "Automatic")
 	late.fails(t, newVersion, "InterOperatorGroupOwnerConflict", "intersecting operatorgroups provide the same apis")
@@ -103,7 +101,7 @@ func TestInstall_FailsWithoutPermissions(t *testing.T) {
 	const forbidden = "clusterserviceversions.operators.coreos.com is forbidden"
 	documented(t, forbidden)
 	until(t, plans, namespace, name, "refused", func(p *plan) bool {
-		return p.Status.Phase == "Installing" && containsAll(p.Status.Message, []string{
+		return p.Status.Phase == "Installing" && cluster.ContainsAll(p.Status.Message, []string{
 			forbidden,
 			`User "system:serviceaccount:` + namespace + `:installer" cannot create resource "clusterserviceversions"`,
 		})

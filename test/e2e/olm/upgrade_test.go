@@ -19,9 +19,7 @@ import (
 func TestUpgrade_Automatic(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
-	i := newInstall(t, namespace, suite.oldCatalog, namespace)
-	i.subscribe(t, "Automatic")
-	i.succeeds(t, oldVersion)
+	i := installed(t, oldVersion, namespace, suite.oldCatalog, namespace)
 	f := suite.Fill(t, namespace, "kept", 2)
 	before := f.Versions(t)
 
@@ -29,9 +27,7 @@ func TestUpgrade_Automatic(t *testing.T) {
 	i.succeeds(t, newVersion)
 	replaces(t, i)
 	f.WantKept(t, "the upgrade")
-	if after := f.Versions(t); after != before {
-		t.Errorf("before the upgrade:\n%safter it:\n%s", before, after)
-	}
+	f.WantVersions(t, before, "the upgrade")
 	wantReconciled(t, f)
 }
 
@@ -80,9 +76,7 @@ func (i install) waitsForApproval(t *testing.T, name string) {
 func TestUpgrade_IsHeldBackByOperatorCondition(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
-	i := newInstall(t, namespace, suite.oldCatalog, namespace)
-	i.subscribe(t, "Automatic")
-	i.succeeds(t, oldVersion)
+	i := installed(t, oldVersion, namespace, suite.oldCatalog, namespace)
 	f := suite.Fill(t, namespace, "kept", 1)
 	pods := cluster.Names(i.Settled(t))
 
@@ -103,9 +97,7 @@ func TestUpgrade_IsHeldBackByOperatorCondition(t *testing.T) {
 func TestUpgrade_WaitsForRollout(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
-	i := newInstall(t, namespace, suite.oldCatalog, namespace)
-	i.subscribe(t, "Automatic")
-	i.succeeds(t, oldVersion)
+	i := installed(t, oldVersion, namespace, suite.oldCatalog, namespace)
 	i.saysUpgradeable(t, "True")
 	f := suite.Fill(t, namespace, "kept", 1)
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pages
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The page needs no cluster.
+func TestRender(t *testing.T) {
+	t.Parallel()
+	directory := checkout(t)
+	s := NewSession(t, directory, filepath.Join(directory, "none"))
+	// The second block uses the file of the first one.
+	for i, wants := range [][]string{
+		{"# base/deployment.yaml\napiVersion: apps/v1\n", `value: "256"`},
+		{">       priorityClassName: caches"},
+	} {
+		printed := s.Run(t, nth(t, "docs/user/render.md", i+1))
+		for _, want := range wants {
+			if !strings.Contains(printed, want) {
+				t.Errorf("block %d does not print %q:\n%s", i+1, want, printed)
+			}
+		}
+	}
+	s.Run(t, nth(t, "manifests/README.md", 1))
+}
