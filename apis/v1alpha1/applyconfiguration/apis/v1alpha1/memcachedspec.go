@@ -138,8 +138,9 @@ type MemcachedSpecApplyConfiguration struct {
 	// it is true. The status is still updated, and deleting the Memcached still
 	// deletes its objects. Defaults to false.
 	Paused *bool `json:"paused,omitempty"`
-	// parameters are values for additions to the operator's templates, by name. The
-	// operator's administrator declares the names. Defaults to none.
+	// parameters are values for additions to the operator's templates, by the
+	// names that its administrator declared: at most 32, with at most 8192
+	// characters together. Defaults to none.
 	Parameters *apisv1alpha1.Parameters `json:"parameters,omitempty"`
 	// patches are kustomize patches for the objects of this Memcached, at most 8
 	// with 32768 characters together. They are applied in order after all other
