@@ -30,18 +30,19 @@ replacements:
 `
 )
 
-// withParameters declares zone, and replicas, which sets a number.
+// withParameters declares zone and tier.
 func withParameters() edits {
 	return edits{
-		ParametersFile: declarationHeader + zoneDeclaration + "- {name: replicas, description: The number of pods., example: '3'}\n",
+		ParametersFile: declarationHeader + zoneDeclaration + "- {name: tier, description: The tier of the cache., example: gold}\n",
 		zoneFile:       zoneComponent,
-		"components/parameters.replicas/kustomization.yaml": `apiVersion: kustomize.config.k8s.io/v1alpha1
+		"components/parameters.tier/kustomization.yaml": `apiVersion: kustomize.config.k8s.io/v1alpha1
 kind: Component
 replacements:
-- source: {kind: Memcached, fieldPath: spec.parameters.replicas}
+- source: {kind: Memcached, fieldPath: spec.parameters.tier}
   targets:
   - select: {kind: Deployment, name: memcached}
-    fieldPaths: [spec.minReadySeconds]
+    fieldPaths: [metadata.annotations.tier]
+    options: {create: true}
 `,
 	}
 }
@@ -56,24 +57,24 @@ func TestRender_AppliesTheComponentsOfParameters(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, edited(t, withParameters()), Defaults{})
 	for name, test := range map[string]struct {
-		values   cachev1alpha1.Parameters
-		zone     any
-		minReady any
+		values cachev1alpha1.Parameters
+		zone   any
+		tier   any
 	}{
-		"none":                             {minReady: int64(5)},
-		"one":                              {cachev1alpha1.Parameters{"zone": "us-2b"}, "us-2b", int64(5)},
-		"both, of which one sets a number": {cachev1alpha1.Parameters{"zone": "us-2b", "replicas": "7"}, "us-2b", int64(7)},
+		"none":                      {},
+		"one":                       {cachev1alpha1.Parameters{"zone": "us-2b"}, "us-2b", nil},
+		"both, of which one is '7'": {cachev1alpha1.Parameters{"zone": "us-2b", "tier": "7"}, "us-2b", "7"},
 	} {
 		objects, err := r.Render(withValues(test.values))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		deployment := objects[slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })]
+		deployment := deploymentIn(t, objects)
 		zone, _, _ := unstructured.NestedFieldNoCopy(deployment.Object, "spec", "template", "spec", "nodeSelector", "zone")
-		minReady, _, _ := unstructured.NestedFieldNoCopy(deployment.Object, "spec", "minReadySeconds")
-		if fmt.Sprint(zone) != fmt.Sprint(test.zone) || minReady != test.minReady {
-			t.Errorf("%s: zone %v, minReadySeconds %v (%T)", name, zone, minReady, minReady)
+		tier, _, _ := unstructured.NestedFieldNoCopy(deployment.Object, "metadata", "annotations", "tier")
+		if zone != test.zone || tier != test.tier {
+			t.Errorf("%s: zone %v, tier %v (%T)", name, zone, tier, tier)
 		}
 	}
 }
@@ -89,7 +90,7 @@ func TestRender_RejectsParameters(t *testing.T) {
 		"that the shipped templates do not declare": {nil, cachev1alpha1.Parameters{"zone": "a"},
 			"spec.parameters.zone: unknown parameter; the operator's templates declare none"},
 		"that other templates do not declare": {withParameters(), cachev1alpha1.Parameters{"zone": "eu-1a", "colour": "red"},
-			"spec.parameters.colour: unknown parameter; known are replicas (The number of pods.), zone (The zone of the pods.)"},
+			"spec.parameters.colour: unknown parameter; known are tier (The tier of the cache.), zone (The zone of the pods.)"},
 		"whose value does not match the pattern": {withParameters(), cachev1alpha1.Parameters{"zone": "hunter2"},
 			"spec.parameters.zone: the value must match [a-z]+-[0-9][a-z]: The zone of the pods."},
 		"whose value matches the pattern in part": {withParameters(), cachev1alpha1.Parameters{"zone": "eu-1a hunter2"},
@@ -144,7 +145,7 @@ func TestNew_RejectsDeclarationsOfParameters(t *testing.T) {
 func TestRender_ParametersEqualAKustomizeBuild(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, edited(t, withParameters()), Defaults{})
-	for _, values := range []cachev1alpha1.Parameters{nil, {"zone": "us-2b"}, {"replicas": "0"}, {"zone": "us-2b", "replicas": "7"}} {
+	for _, values := range []cachev1alpha1.Parameters{nil, {"zone": "us-2b"}, {"tier": "0"}, {"zone": "us-2b", "tier": "7"}} {
 		mc := withValues(values)
 		got, err := r.Render(mc)
 		if err != nil {
@@ -154,7 +155,7 @@ func TestRender_ParametersEqualAKustomizeBuild(t *testing.T) {
 			t.Errorf("with %v: %v, want %v", values, got, want)
 		}
 	}
-	if got := slices.Sorted(maps.Keys(r.parameters)); !slices.Equal(got, []string{"replicas", "zone"}) {
+	if got := slices.Sorted(maps.Keys(r.parameters)); !slices.Equal(got, []string{"tier", "zone"}) {
 		t.Errorf("the parameters are %q", got)
 	}
 }
