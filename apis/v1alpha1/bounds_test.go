@@ -224,7 +224,10 @@ func TestSpec_BoundsSums(t *testing.T) {
 		const term = "{topologyKey: a}"
 		return fmt.Sprintf(terms, strings.Repeat(term+", ", 4), "{weight: 1, podAffinityTerm: "+term+"}", strings.Repeat(term+", ", n))
 	}
+	parameters := counted(8, "parameters: {%s}", entryOf("p%d: "+text(1022)))
+	parameters.want = sum(8192, "names and values")
 	testBounds(t, map[string]bound{
+		"parameters to 8192":              parameters,
 		"podMetadata.labels to 2048":      {"podMetadata: {labels: {" + labels + "}}", "podMetadata: {labels: {" + labels + ", a: ''}}", sum(2048, "keys and values")},
 		"service.labels to 2048":          {"service: {labels: {" + labels + "}}", "service: {labels: {" + labels + ", a: ''}}", sum(2048, "keys and values")},
 		"rules.labels to 2048":            {"metrics: {rules: {labels: {" + labels + "}}}", "metrics: {rules: {labels: {" + labels + ", a: ''}}}", sum(2048, "keys and values")},
