@@ -19,7 +19,6 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/internal/command"
 	"github.com/example/memcached-operator/internal/plugin"
-	"github.com/example/memcached-operator/test/certificate"
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 

@@ -7,6 +7,7 @@ package plugin
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ import (
 // suite has controllers and a simulated node.
 var suite testenv.Env
 
-func TestMain(m *testing.M) { os.Exit(testenv.Main(m, &suite, testenv.Setup{})) }
+func TestMain(m *testing.M) { os.Exit(testenv.Main(m, &suite, testenv.Setup{Identity: true})) }
 
 // result is what a command did.
 type result struct {
@@ -38,10 +39,11 @@ func run(t *testing.T, args ...string) result {
 func runWith(t *testing.T, kubeconfig string, args ...string) result {
 	t.Helper()
 	var out, stderr bytes.Buffer
-	args = append(args[:len(args):len(args)], "--kubeconfig="+kubeconfig)
-	if args[0] == "__complete" { // the word to complete is the last one
-		args[len(args)-1], args[len(args)-2] = args[len(args)-2], args[len(args)-1]
+	position := len(args)
+	if args[0] == "__complete" { // the words to complete are the last ones
+		position = 2
 	}
+	args = slices.Insert(slices.Clone(args), position, "--kubeconfig="+kubeconfig)
 	code := plugin.Run(t.Context(), args, "test", command.Streams{
 		In: strings.NewReader(""), Out: &out, Err: &stderr, Getenv: func(string) string { return "" },
 	})

@@ -33,15 +33,15 @@ type manifest struct {
 	}
 }
 
-func command(t *testing.T, directory, name string, args ...string) string {
+func output(t *testing.T, directory, name string, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), name, args...)
 	command.Dir = directory
-	output, err := command.CombinedOutput()
+	text, err := command.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, output)
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, text)
 	}
-	return string(output)
+	return string(text)
 }
 
 // TestRelease_HasAManifestForKrew builds the archive of this platform; the others are built in the same way.
@@ -50,7 +50,7 @@ func TestRelease_HasAManifestForKrew(t *testing.T) {
 	directory := t.TempDir()
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	out := filepath.Join(directory, "out")
-	command(t, controlplane.Root(), "env", "PLUGIN_PLATFORMS="+platform, "RELEASE_URL=https://example.com/v1.2.3", "hack/plugin.sh", "1.2.3", out)
+	output(t, controlplane.Root(), "env", "PLUGIN_PLATFORMS="+platform, "RELEASE_URL=https://example.com/v1.2.3", "hack/plugin.sh", "1.2.3", out)
 	content, err := os.ReadFile(filepath.Join(out, "memcached.yaml"))
 	testenv.NoError(t, err)
 	var m manifest
@@ -67,11 +67,11 @@ func TestRelease_HasAManifestForKrew(t *testing.T) {
 		entry.Selector.MatchLabels["os"]+"/"+entry.Selector.MatchLabels["arch"] != platform {
 		t.Errorf("the platform is %+v", entry)
 	}
-	if files := command(t, directory, "tar", "-xzvf", archive); files != "LICENSE\n"+entry.Bin+"\n" {
+	if files := output(t, directory, "tar", "-xzvf", archive); files != "LICENSE\n"+entry.Bin+"\n" {
 		t.Errorf("the archive has\n%s", files)
 	}
 	binary := filepath.Join(directory, entry.Bin)
-	if version := command(t, directory, binary, "--version"); version != "kubectl memcached version 1.2.3\n" {
+	if version := output(t, directory, binary, "--version"); version != "kubectl memcached version 1.2.3\n" {
 		t.Errorf("the version is %q", version)
 	}
 	file, err := elf.Open(binary)
@@ -85,7 +85,7 @@ func TestRelease_HasAManifestForKrew(t *testing.T) {
 // TestOperator_DoesNotContainThePlugin compares the packages of the operator's binary.
 func TestOperator_DoesNotContainThePlugin(t *testing.T) {
 	t.Parallel()
-	packages := command(t, controlplane.Root(), "go", "list", "-deps", ".")
+	packages := output(t, controlplane.Root(), "go", "list", "-deps", ".")
 	for _, unwanted := range []string{"memcached-operator/internal/plugin", "memcached-operator/internal/memcached", "k8s.io/cli-runtime", "k8s.io/streaming"} {
 		if strings.Contains(packages, unwanted) {
 			t.Errorf("the operator's binary contains %s", unwanted)

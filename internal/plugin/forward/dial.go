@@ -99,8 +99,8 @@ func (d *Dialer) newTunnel(namespace, pod string) (httpstream.Dialer, error) {
 }
 
 // tunnelDialer uses WebSockets, or SPDY where the API server or a proxy before it refuses these, as kubectl does. It is
-// portforward.FallbackDialer, but returns the API server's answer to WebSockets when both are refused: that to SPDY is
-// text, in which a missing permission cannot be told from other errors.
+// portforward.FallbackDialer, but returns the API server's answer to WebSockets when both are forbidden: that to SPDY is
+// text alone.
 type tunnelDialer struct{ sockets, spdy httpstream.Dialer }
 
 func (d *tunnelDialer) Dial(protocols ...string) (httpstream.Connection, string, error) {
@@ -111,7 +111,7 @@ func (d *tunnelDialer) Dial(protocols ...string) (httpstream.Connection, string,
 	// With permission for "create" alone, only SPDY is allowed: WebSockets begin with a GET.
 	connection, protocol, errSPDY := d.spdy.Dial(protocols...)
 	failure, ok := errors.AsType[*streaming.UpgradeFailureError](err)
-	if errSPDY != nil && ok {
+	if errSPDY != nil && ok && strings.Contains(errSPDY.Error(), "is forbidden") {
 		if status, ok := errors.AsType[*apierrors.StatusError](failure.Cause); ok {
 			return nil, "", status
 		}

@@ -39,10 +39,12 @@ func pods(ctx context.Context, _, pod string, _ int32) (net.Conn, error) {
 			}
 		}()
 		return client, nil
-	case "answers once":
+	case "answers twice": // to Open, and once more
 		go func() {
-			if _, err := server.Read(make([]byte, 100)); err == nil {
-				_, _ = io.WriteString(server, "VERSION 1.6.45\r\nVERSION 1.6.45\r\n")
+			for range 2 {
+				if _, err := server.Read(make([]byte, 100)); err == nil {
+					_, _ = io.WriteString(server, "VERSION 1.6.45\r\n")
+				}
 			}
 			_ = server.Close()
 		}()
@@ -109,11 +111,11 @@ func TestEach_ConnectsAgainWhenAConnectionWasClosed(t *testing.T) {
 		}
 	}
 	for round := range int32(3) {
-		if err := ask("answers once"); err != nil || dials.Load() != 2+round {
+		if err := ask("answers twice"); err != nil || dials.Load() != 2+round {
 			t.Errorf("round %d: %v, after %d connections, want %d", round, err, dials.Load(), 2+round)
 		}
 	}
-	pool.Keep([]Target{target("answers once")})
+	pool.Keep([]Target{target("answers twice")})
 	if err := ask("answers"); err != nil || dials.Load() != 5 {
 		t.Errorf("the pod that was not kept: %v, after %d connections, want 5", err, dials.Load())
 	}
