@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -11,7 +12,7 @@ import (
 // completeNames completes the argument at position by the names of the Memcacheds. Errors complete nothing: there is no
 // place to show them.
 func (p *program) completeNames(c *connection, position int) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) != position {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -27,13 +28,18 @@ func (p *program) completeNames(c *connection, position int) cobra.CompletionFun
 		for _, mc := range memcacheds {
 			names = append(names, mc.Name)
 		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return beginningWith(begun, names), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// beginningWith returns the names that begin with begun.
+func beginningWith(begun string, names []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, begun) })
 }
 
 // completeNamespaces completes --namespace.
 func (p *program) completeNamespaces(c *connection) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		s, err := c.open(p.dial)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
@@ -43,7 +49,7 @@ func (p *program) completeNamespaces(c *connection) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveError
 		}
 		slices.Sort(names)
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return beginningWith(begun, names), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

@@ -179,10 +179,10 @@ func TestSecrets_MustBeUsable(t *testing.T) {
 	newSecret(t, namespace, "users", map[string]string{"auth": "alice\n", "tls.crt": "garbage"})
 	got := run(t, "top", "-n", namespace, "--count=1", "--interval=10ms")
 	for name, want := range map[string]string{
-		"absent":    "Secret absent in namespace " + namespace + ", spec.auth.secretName of the Memcached absent: it does not exist",
-		"key":       "Secret users in namespace " + namespace + ", spec.auth.secretName of the Memcached key: it has no key other",
-		"malformed": "Secret users in namespace " + namespace + ", spec.auth.secretName of the Memcached malformed: the first line of its key auth is not user:password",
-		"pair":      "Secret users in namespace " + namespace + ", spec.tls.secretName of the Memcached pair: its key tls.crt has no certificate",
+		"absent":    "the Secret absent in namespace " + namespace + ", spec.auth.secretName of the Memcached absent: it does not exist",
+		"key":       "the Secret users in namespace " + namespace + ", spec.auth.secretName of the Memcached key: it has no key other",
+		"malformed": "the Secret users in namespace " + namespace + ", spec.auth.secretName of the Memcached malformed: the first line of its key auth is not user:password",
+		"pair":      "the Secret users in namespace " + namespace + ", spec.tls.secretName of the Memcached pair: its key tls.crt has no certificate",
 	} {
 		if count := len(regexp.MustCompile(`(?m)^`+name+` +`+name+`-\S+ +\S+ +`+regexp.QuoteMeta(want)+`$`).FindAllString(got.out, -1)); count != 2 {
 			t.Errorf("%d lines say %s", count, want)

@@ -80,7 +80,7 @@ func (c *Client) secret(ctx context.Context, mc *cachev1alpha1.Memcached, name, 
 }
 
 func secretError(mc *cachev1alpha1.Memcached, name, field string, err error) error {
-	return fmt.Errorf("Secret %s in namespace %s, %s of the Memcached %s: %w", name, mc.Namespace, field, mc.Name, err)
+	return fmt.Errorf("the Secret %s in namespace %s, %s of the Memcached %s: %w", name, mc.Namespace, field, mc.Name, err)
 }
 
 // tlsConfig returns a configuration that accepts the certificate in secret, and any that an authority in it signed. The

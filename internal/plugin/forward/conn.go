@@ -8,7 +8,7 @@ import (
 	"net"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/streaming/pkg/httpstream"
 )
 
 // failureDelay is how long a connection that ended waits for what the kubelet says about it.

@@ -14,13 +14,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	constants "k8s.io/apimachinery/pkg/util/portforward"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
-	streaming "k8s.io/streaming/pkg/httpstream" // its errors are those of WebSockets
+	"k8s.io/streaming/pkg/httpstream"
 )
 
 // Dialer connects to pods of a cluster with the rights of its user.
@@ -87,7 +86,7 @@ func (d *Dialer) dial(namespace, pod string, port int32) (*Conn, error) {
 
 func (d *Dialer) newTunnel(namespace, pod string) (httpstream.Dialer, error) {
 	address := d.pods.Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("portforward").URL()
-	sockets, err := portforward.NewSPDYOverWebsocketDialer(address, d.config)
+	sockets, err := portforward.NewSPDYOverWebsocketDialerForStreaming(address, d.config)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +94,7 @@ func (d *Dialer) newTunnel(namespace, pod string) (httpstream.Dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tunnelDialer{sockets, spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, address)}, nil
+	return &tunnelDialer{sockets, spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, address)}, nil
 }
 
 // tunnelDialer uses WebSockets, or SPDY where the API server or a proxy before it refuses these, as kubectl does. It is
@@ -105,12 +104,12 @@ type tunnelDialer struct{ sockets, spdy httpstream.Dialer }
 
 func (d *tunnelDialer) Dial(protocols ...string) (httpstream.Connection, string, error) {
 	connection, protocol, err := d.sockets.Dial(protocols...)
-	if err == nil || !streaming.IsUpgradeFailure(err) && !httpstream.IsHTTPSProxyError(err) {
+	if err == nil || !httpstream.IsUpgradeFailure(err) && !httpstream.IsHTTPSProxyError(err) {
 		return connection, protocol, err
 	}
 	// With permission for "create" alone, only SPDY is allowed: WebSockets begin with a GET.
 	connection, protocol, errSPDY := d.spdy.Dial(protocols...)
-	failure, ok := errors.AsType[*streaming.UpgradeFailureError](err)
+	failure, ok := errors.AsType[*httpstream.UpgradeFailureError](err)
 	if errSPDY != nil && ok && strings.Contains(errSPDY.Error(), "is forbidden") {
 		if status, ok := errors.AsType[*apierrors.StatusError](failure.Cause); ok {
 			return nil, "", status
