@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -31,24 +32,26 @@ func TestPlugin_Pictures(t *testing.T) {
 		spec.Auth = &cachev1alpha1.Auth{SecretName: cachev1alpha1.ObjectName(users.Name)}
 	})
 	suite.Ready(t, mc)
-	value := strings.Repeat("x", 10_000)
+	value := strings.Repeat("x", 100_000)
 	done := make(chan struct{})
+	var clients sync.WaitGroup
 	for i, pod := range suite.Pods(t, namespace, name) {
 		cache := suite.CacheBy(t, namespace, pod.Name, cluster.Access{TLS: trusting(pair), User: user, Password: "right one"})
-		for n := range 1500 * (i + 1) {
+		for n := range 120 * (i + 1) {
 			cache.Set(fmt.Sprintf("key:%d", n), value)
 		}
-		go func() { // uses the cache until the test has its pictures
+		clients.Go(func() { // uses the cache until the test has its pictures
 			for n := 0; ; n++ {
 				select {
 				case <-done:
 					return
 				default:
-					cache.Get(fmt.Sprintf("key:%d", n%(1700*(i+1))))
+					cache.Get(fmt.Sprintf("key:%d", n%(136*(i+1))))
 				}
 			}
-		}()
+		})
 	}
+	defer clients.Wait()
 	defer close(done)
 	for command, args := range map[string][]string{
 		"status": {"status", name, "-n", namespace},
