@@ -91,7 +91,7 @@ func TestWebhook_Warns(t *testing.T) {
 		{"a change of the pods", `{"spec": {"threads": 2}}`, "replaces all 5 pods one by one; their cached data is lost"},
 		{"the same again", `{"spec": {"threads": 2}}`, ""},
 		{"a change of the size", `{"spec": {"size": 3}}`, ""},
-		{"a change of the disruption budget", `{"spec": {"podDisruptionBudget": {"maxUnavailable": 2}}}`, ""},
+		{"a change that replaces no pod", `{"spec": {"minReadySeconds": 3}}`, ""},
 		{"a change of metadata", `{"metadata": {"labels": {"a": "b"}}}`, ""},
 		{"an old image", `{"spec": {"image": "memcached:1.6.43-alpine"}}`,
 			"image memcached:1.6.43-alpine is older than memcached 1.6.44, before which the reload of users has known faults\nreplaces all 3 pods one by one; their cached data is lost"},
