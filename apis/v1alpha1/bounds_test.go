@@ -132,6 +132,7 @@ func TestSpec_BoundsTexts(t *testing.T) {
 		"the kind of a patch to 63":        {fmt.Sprintf(target, strings.Repeat("A", 63)), fmt.Sprintf(target, strings.Repeat("A", 64)), "than 63"},
 		"the group of a patch to 253":      long(253, "patches: [{patch: x, target: {kind: A, group: %s}}]"),
 		"the name of a patch to 253":       long(253, "patches: [{patch: x, target: {kind: A, name: %s}}]"),
+		"a parameter to 1024":              long(1024, "parameters: {zone: %s}"),
 		"a node label's value to 63":       long(63, "nodeSelector: {a: %s}"),
 		"a pod label's value to 63":        long(63, "podMetadata: {labels: {a: %s}}"),
 		"a pod annotation to 4096":         long(4096, "podMetadata: {annotations: {a: %s}}"),
@@ -157,6 +158,7 @@ func TestSpec_BoundsCounts(t *testing.T) {
 	testBounds(t, map[string]bound{
 		"extraArgs to 16":                          counted(16, "extraArgs: [%s]", entryOf("--slab-min-size=1%d")),
 		"imagePullSecrets to 8":                    counted(8, "imagePullSecrets: [%s]", entryOf("{name: a%d}")),
+		"parameters to 32":                         counted(32, "parameters: {%s}", entryOf("p%d: v")),
 		"nodeSelector to 16":                       counted(16, "nodeSelector: {%s}", entryOf("k%d: v")),
 		"tolerations to 16":                        counted(16, "tolerations: [%s]", entryOf("{key: a%d}")),
 		"topologySpreadConstraints to 4":           counted(4, "topologySpreadConstraints: [%s]", entryOf("{maxSkew: 1, topologyKey: a%d, whenUnsatisfiable: DoNotSchedule}")),
@@ -222,7 +224,10 @@ func TestSpec_BoundsSums(t *testing.T) {
 		const term = "{topologyKey: a}"
 		return fmt.Sprintf(terms, strings.Repeat(term+", ", 4), "{weight: 1, podAffinityTerm: "+term+"}", strings.Repeat(term+", ", n))
 	}
+	parameters := counted(8, "parameters: {%s}", entryOf("p%d: "+text(1022)))
+	parameters.want = sum(8192, "names and values")
 	testBounds(t, map[string]bound{
+		"parameters to 8192":              parameters,
 		"podMetadata.labels to 2048":      {"podMetadata: {labels: {" + labels + "}}", "podMetadata: {labels: {" + labels + ", a: ''}}", sum(2048, "keys and values")},
 		"service.labels to 2048":          {"service: {labels: {" + labels + "}}", "service: {labels: {" + labels + ", a: ''}}", sum(2048, "keys and values")},
 		"rules.labels to 2048":            {"metrics: {rules: {labels: {" + labels + "}}}", "metrics: {rules: {labels: {" + labels + ", a: ''}}}", sum(2048, "keys and values")},

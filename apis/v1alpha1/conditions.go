@@ -37,6 +37,9 @@ const (
 	ReasonRenderFailed = "RenderFailed"
 	// ReasonInvalidPatch means that one of spec.patches cannot be applied.
 	ReasonInvalidPatch = "InvalidPatch"
+	// ReasonInvalidParameter means that the templates do not declare one of spec.parameters, or do
+	// not accept its value.
+	ReasonInvalidParameter = "InvalidParameter"
 	// ReasonLimitExceeded means that the spec, a patch or a rendered object exceeds a limit of the
 	// operator. Running pods are not changed.
 	ReasonLimitExceeded = "LimitExceeded"

@@ -95,6 +95,7 @@ func TestSpec_AcceptsPodFields(t *testing.T) {
 		"terminationGracePeriodSeconds: 0", "terminationGracePeriodSeconds: 3600", "minReadySeconds: 0", "minReadySeconds: 540",
 		"preStop: {sleepSeconds: 1}", "preStop: {sleepSeconds: 29}", "preStop: {sleepSeconds: 3599}, terminationGracePeriodSeconds: 3600",
 		"paused: true", "paused: false",
+		"parameters: {}", "parameters: {zone: eu-1a, logLevel2: '3'}", "parameters: {"+strings.Repeat("a", 63)+": "+strings.Repeat("b", 1024)+"}",
 	)
 }
 

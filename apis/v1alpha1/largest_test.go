@@ -26,16 +26,18 @@ func TestSpec_AcceptsTheLargest(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	for name, test := range map[string]struct {
-		patches []cachev1alpha1.Patch
-		bytes   int
+		patches    []cachev1alpha1.Patch
+		parameters cachev1alpha1.Parameters
+		bytes      int
 	}{
-		"without patches": {nil, maxSpec},
-		"with patches":    {largest.Patches(), maxWithPatches},
+		"without patches":             {nil, nil, maxSpec},
+		"with patches":                {largest.Patches(), nil, maxWithPatches},
+		"with patches and parameters": {largest.Patches(), largest.Parameters(), maxWithPatches + 9<<10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "largest"}, Spec: largest.Spec()}
-			mc.Spec.Patches = test.patches
+			mc.Spec.Patches, mc.Spec.Parameters = test.patches, test.parameters
 			content, err := json.Marshal(mc.Spec)
 			testenv.NoError(t, err)
 			start := time.Now()

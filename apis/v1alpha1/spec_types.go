@@ -275,6 +275,13 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Paused",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Paused *bool `json:"paused,omitempty"`
 
+	// parameters are values for additions to the operator's templates, by the
+	// names that its administrator declared: at most 32, with at most 8192
+	// characters together. Defaults to none.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Parameters",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Parameters Parameters `json:"parameters,omitempty"`
+
 	// patches are kustomize patches for the objects of this Memcached, at most 8
 	// with 32768 characters together. They are applied in order after all other
 	// fields, for settings without a field, such as sidecars, volumes and init

@@ -46,3 +46,15 @@ type Labels map[string]LabelValue
 // +kubebuilder:validation:XValidation:rule="self.all(key, key.matches('^([a-z0-9]+((-+|[.])[a-z0-9]+)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$') && key.indexOf('/') <= 253)",message="each annotation key must be a qualified name, such as example.com/owner"
 // +kubebuilder:validation:XValidation:rule="self.map(key, size(key) + size(self[key])).sum() <= 8192",message="keys and values must have at most 8192 characters together; shorten or remove some"
 type Annotations map[string]AnnotationValue
+
+// Parameters are values for the templates by name: at most 32, with at most 8192
+// characters together.
+// +kubebuilder:validation:MaxProperties=32
+// +kubebuilder:validation:XValidation:rule="self.all(name, name.matches('^[a-z][A-Za-z0-9]{0,62}$'))",message="each name must begin with a lower-case letter and have at most 63 letters and digits, such as zone or logLevel"
+// +kubebuilder:validation:XValidation:rule="self.map(name, size(name) + size(self[name])).sum() <= 8192",message="names and values must have at most 8192 characters together; shorten or remove some"
+type Parameters map[string]ParameterValue
+
+// ParameterValue is the value of a parameter: 1 to 1024 characters.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=1024
+type ParameterValue string

@@ -31,8 +31,10 @@ import (
 )
 
 const (
-	// settleTime is how long no file may change before the templates are read: a program may write several.
-	settleTime = 200 * time.Millisecond
+	// settleTime is how long no file may change before the templates are read: a program may write several. They are read
+	// after maxSettleTime at the latest.
+	settleTime    = 200 * time.Millisecond
+	maxSettleTime = 2 * time.Second
 	// pollInterval is the interval at which the templates are read without a notification. Some file systems give
 	// none, nor does a change of a symbolic link above the directory. It is also the interval at which rejected
 	// templates are checked again, since the API server may have been the reason.
@@ -106,35 +108,48 @@ func (r *reloader) Start(ctx context.Context) error {
 	r.watch(ctx, watcher)
 	timer := time.NewTimer(0) // A file may have changed since the start.
 	defer timer.Stop()
+	var changed time.Time // the first change that was not read; zero if there is none
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-watcher.Events:
-			timer.Reset(settleTime)
 		case err := <-watcher.Errors:
 			log.FromContext(ctx).V(1).Info("Notifications of changed templates were lost", "error", err.Error())
-			timer.Reset(settleTime)
 		case <-timer.C:
 			r.watch(ctx, watcher)
 			r.update(ctx)
+			changed = time.Time{}
 			timer.Reset(pollInterval)
+			continue
+		}
+		if changed.IsZero() {
+			changed = time.Now()
+		}
+		if time.Since(changed) < maxSettleTime {
+			timer.Reset(settleTime)
 		}
 	}
 }
 
-// watch watches the directories below options.Dir, as far as that is possible.
+// watch watches options.Dir and the directories below those that are read, as far as that is possible.
 func (r *reloader) watch(ctx context.Context, watcher *fsnotify.Watcher) {
 	if watcher.Events == nil {
 		return
 	}
-	if err := watchBelow(watcher, r.options.Dir, 0); err != nil {
+	err := watcher.Add(r.options.Dir)
+	for _, name := range []string{"base", "components"} {
+		if name := filepath.Join(r.options.Dir, name); isDir(name) {
+			err = errors.Join(err, watchBelow(watcher, name, 0))
+		}
+	}
+	if err != nil {
 		log.FromContext(ctx).V(1).Info("Watching the templates failed; reading them at intervals", "interval", pollInterval.String(), "error", err.Error())
 	}
 }
 
-// watchBelow watches dir and the directories below it, also by symbolic links, except for those that the kubelet
-// replaces in a ConfigMap's volume: the volume's own directory shows that.
+// watchBelow watches dir and the directories below it, also by symbolic links, except for those whose name begins with
+// "..", which the kubelet makes in the volume of a ConfigMap.
 func watchBelow(watcher *fsnotify.Watcher, dir string, depth int) error {
 	if err := watcher.Add(dir); err != nil || depth == maxNesting {
 		return err
@@ -142,15 +157,17 @@ func watchBelow(watcher *fsnotify.Watcher, dir string, depth int) error {
 	entries, err := os.ReadDir(dir)
 	errs := []error{err}
 	for _, entry := range entries {
-		name := filepath.Join(dir, entry.Name())
-		if strings.HasPrefix(entry.Name(), "..") {
-			continue
-		}
-		if info, err := os.Stat(name); err == nil && info.IsDir() {
+		if name := filepath.Join(dir, entry.Name()); !strings.HasPrefix(entry.Name(), "..") && isDir(name) {
 			errs = append(errs, watchBelow(watcher, name, depth+1))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// isDir reports whether name is a directory, or a symbolic link to one.
+func isDir(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 // update puts the templates in the directory into use, if they differ from those in use and pass all checks.

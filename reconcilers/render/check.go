@@ -17,9 +17,9 @@ import (
 	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
-// readExample returns the input that tree contains as the example of every field. The error joins
-// those of both files.
-func readExample(tree Tree) (template.Input, error) {
+// readExample returns the input that tree contains as the example of every field, with the examples of
+// parameters. The error joins those of both files.
+func readExample(tree Tree, parameters parameters) (template.Input, error) {
 	mc, errMemcached := readExampleMemcached(tree)
 	var values struct {
 		APIVersion string         `json:"apiVersion"`
@@ -31,6 +31,7 @@ func readExample(tree Tree) (template.Input, error) {
 	if err := errors.Join(errMemcached, errValues); err != nil {
 		return template.Input{}, err
 	}
+	mc.Spec.Parameters = parameters.examples()
 	return newInput(mc, values.Values)
 }
 
@@ -52,8 +53,10 @@ func readExampleMemcached(tree Tree) (*cachev1alpha1.Memcached, error) {
 // differs from the shipped one, and all components. It sets the kinds of the objects that
 // they build, and which of them are optional.
 func (r *Renderer) check() template.Problems {
-	example, err := readExample(r.tree)
-	problems := r.tree.Problems(err)
+	var errParameters error
+	r.parameters, errParameters = readParameters(r.tree)
+	example, err := readExample(r.tree, r.parameters)
+	problems := r.tree.Problems(errParameters, err)
 	var found template.Problems
 	r.templates, found = template.Parse(r.tree, example, r.validator)
 	problems = append(problems, found...)

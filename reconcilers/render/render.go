@@ -20,14 +20,15 @@ import (
 type Renderer struct {
 	tree Tree
 	// shipped is the embedded tree.
-	shipped   Tree
-	templates *template.Templates
-	sets      *sets
-	defaults  Defaults
-	validator template.Validator
-	kinds     []schema.GroupVersionKind
-	optional  map[schema.GroupVersionKind]bool
-	openShift atomic.Bool
+	shipped    Tree
+	templates  *template.Templates
+	parameters parameters
+	sets       *sets
+	defaults   Defaults
+	validator  template.Validator
+	kinds      []schema.GroupVersionKind
+	optional   map[schema.GroupVersionKind]bool
+	openShift  atomic.Bool
 }
 
 // New checks the files of tree, and the objects of each of its components alone and of
@@ -116,6 +117,9 @@ func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 		return nil, err
 	}
 	if err := checkSpec(in.Memcached["spec"].(map[string]any)); err != nil {
+		return nil, err
+	}
+	if err := r.parameters.check(mc.Spec.Parameters); err != nil {
 		return nil, err
 	}
 	p, raw, size, err := r.sets.objects(in, mc.Namespace)

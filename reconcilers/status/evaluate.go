@@ -114,6 +114,8 @@ func renderingFailed(o Observation) *evaluation {
 		reason = cachev1alpha1.ReasonLimitExceeded
 	} else if _, ok := errors.AsType[*render.InvalidPatchError](o.RenderErr); ok {
 		reason = cachev1alpha1.ReasonInvalidPatch
+	} else if _, ok := errors.AsType[*render.InvalidParameterError](o.RenderErr); ok {
+		reason = cachev1alpha1.ReasonInvalidParameter
 	}
 	return &evaluation{stalled, reason, sanitize.Message(o.RenderErr)}
 }

@@ -98,6 +98,12 @@ var evaluations = map[string]row{
 		},
 		stalled, "InvalidPatch", `spec.patches[2]: line 1: a\tb`, true,
 	},
+	"stalls with InvalidParameter on an unknown parameter": {
+		func(o *Observation) {
+			o.RenderErr = fmt.Errorf("rendering: %w", &render.InvalidParameterError{Name: "zone", Message: "unknown parameter"})
+		},
+		stalled, "InvalidParameter", "rendering: spec.parameters.zone: unknown parameter", true,
+	},
 	"stalls with LimitExceeded on a spec that is too large": {
 		func(o *Observation) { o.RenderErr = &render.LimitError{Message: "spec.size is 5000"} }, stalled, "LimitExceeded", "spec.size is 5000", true,
 	},

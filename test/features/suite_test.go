@@ -32,7 +32,7 @@ func prepare(ctx context.Context) (err error) {
 		_, object := objectOf(req.URL.Path)
 		return object == ""
 	}
-	if suite.operator, err = suite.StartManager(ctx, testenv.ManagerOptions{Wrap: suite.recorder.Wrap}); err != nil {
+	if suite.operator, err = suite.StartManager(ctx, testenv.ManagerOptions{Templates: testenv.Parameters("tier", "zone"), Wrap: suite.recorder.Wrap}); err != nil {
 		return err
 	}
 	suite.Cleanup(suite.operator.Wait)

@@ -141,6 +141,12 @@ var features = map[string]feature{
 	},
 
 	"paused": {on: "paused: true", changed: "paused: false"},
+	// A variable is an item of a list, and an annotation an entry of a map; the change removes those of tier.
+	"parameters": {on: "parameters: {tier: a, zone: a}", changed: "parameters: {zone: 'true'}", writes: deployment},
+	"parameters beside other variables": {
+		with: "{idleTimeoutSeconds: 90, parameters: {zone: a}}",
+		on:   "parameters: {zone: a, tier: a}", changed: "parameters: {zone: a, tier: b}", writes: deployment,
+	},
 	"patches of the Deployment": {
 		on:      `patches: [{target: {kind: Deployment}, patch: "spec: {template: {spec: {containers: [{name: logger, image: logger}]}}}"}]`,
 		changed: `patches: [{target: {kind: Deployment}, patch: "spec: {template: {spec: {containers: [{name: other, image: other}]}}}"}]`, writes: deployment,

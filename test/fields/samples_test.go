@@ -41,6 +41,8 @@ var samples = map[string]sample{
 	"[key]":                       {valid: "a", boundary: []any{""}},
 	"labels[key]":                 {valid: "a", boundary: []any{"", strings.Repeat("a", 63)}, refused: []any{"a b", "-"}},
 	"spec.nodeSelector[key]":      {valid: "a", boundary: []any{"", strings.Repeat("a", 63)}, refused: []any{"a b", "-"}},
+	"spec.parameters":             {refused: []any{object{"a.b": "a"}, object{"../a": "a"}, object{"A": "a"}, object{"1": "a"}, object{"a-b": "a"}, object{"": "a"}}},
+	"parameters[key]":             {valid: "a", boundary: []any{strings.Repeat("a", 1024), "true", "1", "{a: b}"}},
 	"annotations[key]":            {valid: "a b", boundary: []any{"", strings.Repeat("a", 4096)}},
 	"spec.patches[]":              {boundary: []any{object{"target": object{"kind": "Deployment"}, "patch": "metadata: {annotations: {example.com/patched: 'true'}}"}}},
 	"patches[].patch":             {valid: patch, boundary: []any{"metadata: {annotations: {example.com/patched: 'true'}}"}},

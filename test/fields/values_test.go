@@ -9,8 +9,16 @@ import (
 	"strings"
 )
 
-// sampleKey is the key of entries of maps.
-const sampleKey = "example.com/a"
+// maxParameters is the number of entries of spec.parameters that the schema allows.
+const maxParameters = 32
+
+// sampleKey returns the key of entry i of the map n. The templates must declare those of spec.parameters.
+func sampleKey(n *node, i int64) string {
+	if n.path == "spec.parameters" {
+		return fmt.Sprintf("p%d", i)
+	}
+	return fmt.Sprintf("example.com/k%d", i)
+}
 
 type (
 	object = map[string]any
@@ -146,7 +154,7 @@ func repeated(item *node, count int64) list {
 
 func (v *values) ofMap(n *node) {
 	entry := n.below()[0]
-	v.valid = object{sampleKey: sampleOf(entry)}
+	v.valid = entries(entry, 1)
 	v.empty = list{object{}}
 	if n.MaxProperties != nil {
 		v.boundary = list{entries(entry, *n.MaxProperties)}
@@ -157,7 +165,7 @@ func (v *values) ofMap(n *node) {
 func entries(entry *node, count int64) object {
 	result := object{}
 	for i := range count {
-		result[fmt.Sprintf("example.com/k%d", i)] = sampleOf(entry)
+		result[sampleKey(entry.parent, i)] = sampleOf(entry)
 	}
 	return result
 }
@@ -234,7 +242,7 @@ func specWith(n *node, value any) object {
 		case n.parent.Type == "array":
 			value = list{value}
 		default:
-			value = object{sampleKey: value}
+			value = object{sampleKey(n.parent, 0): value}
 		}
 	}
 	return value.(object)

@@ -29,17 +29,30 @@ func prepare(ctx context.Context) (err error) {
 	if err := suite.InstallPrometheusOperator(ctx); err != nil {
 		return err
 	}
-	if suite.operator, err = suite.StartManager(ctx, testenv.ManagerOptions{}); err != nil {
+	if suite.operator, err = suite.StartManager(ctx, testenv.ManagerOptions{Templates: parameters()}); err != nil {
 		return err
 	}
 	suite.Cleanup(suite.operator.Wait)
 	return nil
 }
 
+// parameters returns templates that declare as many parameters as a Memcached may set.
+func parameters() map[string]string {
+	var names []string
+	for i := range int64(maxParameters) {
+		names = append(names, sampleKey(&node{path: "spec.parameters"}, i))
+	}
+	return testenv.Parameters(names...)
+}
+
+// templates are the shipped ones with parameters.
 func templates(t *testing.T) render.Tree {
 	t.Helper()
 	tree, err := render.LoadTree(manifests.FS)
 	testenv.NoError(t, err)
+	for file, content := range parameters() {
+		tree[file] = []byte(content)
+	}
 	return tree
 }
 

@@ -73,6 +73,15 @@ func Patches() []cachev1alpha1.Patch {
 	})
 }
 
+// Parameters returns the largest parameters. The shipped templates declare none, so that only the API server accepts them.
+func Parameters() cachev1alpha1.Parameters {
+	parameters := cachev1alpha1.Parameters{}
+	for i := range 32 { // 32 names of 63 characters with values of 193 are 8192 characters.
+		parameters[fmt.Sprintf("%s%02d", label[:61], i)] = cachev1alpha1.ParameterValue(strings.Repeat("a", 193))
+	}
+	return parameters
+}
+
 // repeat returns n items.
 func repeat[T any](n int, item func(i int) T) []T {
 	items := make([]T, n)

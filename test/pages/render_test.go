@@ -26,6 +26,9 @@ func TestRender(t *testing.T) {
 		}
 	}
 	s.Run(t, nth(t, "manifests/README.md", 1))
+	if printed := s.Run(t, nth(t, "manifests/README.md", 4)); !strings.Contains(printed, "nodeSelector:\n        zone: us-2b\n") {
+		t.Errorf("manifests/README.md: the parameter is not in\n%s", printed)
+	}
 }
 
 // The page's mistakes are those that it says are printed.

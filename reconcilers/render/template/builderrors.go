@@ -36,6 +36,9 @@ var buildErrors = []struct {
 	}, {
 		regexp.MustCompile(`(?s)trouble configuring builtin PatchTransformer .*unable to parse SM or JSON patch from \[(.*)\]$`),
 		"a patch is neither a partial object nor a list of operations ($1); write a JSON patch as a YAML list, one - op: with path: and value: an item",
+	}, {
+		regexp.MustCompile("(?s)received error yaml: cannot decode !!str .* as a !!(int|float|bool) for the following resource:.*$"),
+		"a replacement copies a string to a field of type $1; a string of a Memcached, such as one of spec.parameters, cannot become another type, so choose another target",
 	},
 }
 

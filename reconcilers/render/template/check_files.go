@@ -31,7 +31,7 @@ func (s source) checkFiles(v Validator) (errs []error) {
 
 func (s source) checkFile(name string, content content, v Validator) []error {
 	text, isFile := s.tree[name]
-	if !isFile || name == MemcachedFile || name == ValuesFile {
+	if !isFile || name == MemcachedFile || name == ValuesFile || name == ParametersFile {
 		return nil
 	}
 	switch content {

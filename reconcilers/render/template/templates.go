@@ -73,7 +73,7 @@ func (t *Templates) checkBase() error {
 		return fmt.Errorf("%s/%s: no such file", baseDir, kustomizationFile)
 	}
 	for _, file := range t.files {
-		if strings.HasPrefix(file, baseDir+"/") && file != MemcachedFile && file != ValuesFile {
+		if strings.HasPrefix(file, baseDir+"/") && file != MemcachedFile && file != ValuesFile && file != ParametersFile {
 			return nil
 		}
 	}

@@ -22,6 +22,8 @@ const (
 	MemcachedFile = "base/memcached.yaml"
 	// ValuesFile contains the example Values, which a build replaces by those of its input.
 	ValuesFile = "base/values.yaml"
+	// ParametersFile declares parameters. No kustomization lists it.
+	ParametersFile = "base/parameters.yaml"
 
 	kustomizationFile = "kustomization.yaml"
 

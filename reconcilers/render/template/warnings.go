@@ -55,7 +55,7 @@ func (t *Templates) unlisted(changed func(string) bool) (errs []error) {
 		t.list(dir, listed) // One warning for the directory is enough.
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.tree)) {
-		if listed[name] || isKustomization(name) || !changed(name) || path.Ext(name) == ".md" || strings.HasPrefix(path.Base(name), ".") {
+		if listed[name] || name == ParametersFile || isKustomization(name) || !changed(name) || path.Ext(name) == ".md" || strings.HasPrefix(path.Base(name), ".") {
 			continue
 		}
 		errs = append(errs, fmt.Errorf("%s: no kustomization lists this file, so it has no effect; %s, or remove it", name, t.whereToList(name)))

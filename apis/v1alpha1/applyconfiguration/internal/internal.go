@@ -205,6 +205,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelValue
           elementRelationship: atomic
+    - name: parameters
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Parameters
     - name: patches
       type:
         list:
@@ -428,6 +431,12 @@ var schemaYAML = typed.YAMLObject(`types:
     elementRelationship: atomic
 - name: com.github.example.memcached-operator.apis.v1alpha1.ObjectName
   scalar: string
+- name: com.github.example.memcached-operator.apis.v1alpha1.ParameterValue
+  scalar: string
+- name: com.github.example.memcached-operator.apis.v1alpha1.Parameters
+  map:
+    elementType:
+      namedType: com.github.example.memcached-operator.apis.v1alpha1.ParameterValue
 - name: com.github.example.memcached-operator.apis.v1alpha1.Patch
   map:
     fields:

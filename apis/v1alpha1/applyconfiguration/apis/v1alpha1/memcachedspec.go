@@ -138,6 +138,10 @@ type MemcachedSpecApplyConfiguration struct {
 	// it is true. The status is still updated, and deleting the Memcached still
 	// deletes its objects. Defaults to false.
 	Paused *bool `json:"paused,omitempty"`
+	// parameters are values for additions to the operator's templates, by the
+	// names that its administrator declared: at most 32, with at most 8192
+	// characters together. Defaults to none.
+	Parameters *apisv1alpha1.Parameters `json:"parameters,omitempty"`
 	// patches are kustomize patches for the objects of this Memcached, at most 8
 	// with 32768 characters together. They are applied in order after all other
 	// fields, for settings without a field, such as sidecars, volumes and init
@@ -422,6 +426,14 @@ func (b *MemcachedSpecApplyConfiguration) WithMetrics(value *MetricsApplyConfigu
 // If called multiple times, the Paused field is set to the value of the last call.
 func (b *MemcachedSpecApplyConfiguration) WithPaused(value bool) *MemcachedSpecApplyConfiguration {
 	b.Paused = &value
+	return b
+}
+
+// WithParameters sets the Parameters field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Parameters field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithParameters(value apisv1alpha1.Parameters) *MemcachedSpecApplyConfiguration {
+	b.Parameters = &value
 	return b
 }
 
