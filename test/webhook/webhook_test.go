@@ -81,7 +81,7 @@ func (w *webhook) whileDown(args []string, mc *cachev1alpha1.Memcached) string {
 
 func TestWebhook_Warns(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := start(t, "--allow-privileged-fields")
 	mc := testenv.Memcached(w.namespace, "cache", 5)
 	testenv.NoError(t, w.client.Create(t.Context(), mc))
 	if got := w.warnings.take(); got != "" {
