@@ -112,6 +112,9 @@ func replacedPods(before, mc *cachev1alpha1.Memcached, previous, next []*unstruc
 	if equality.Semantic.DeepEqual(podTemplate(previous, before.Name), podTemplate(next, mc.Name)) {
 		return nil
 	}
+	if pods == 1 {
+		return admission.Warnings{"replaces the only pod; its cached data is lost"}
+	}
 	how := "one by one"
 	if mc.Spec.Rollout != nil {
 		how = "as spec.rollout allows"

@@ -99,6 +99,8 @@ func TestWebhook_Warns(t *testing.T) {
 		{"a roll-out of its own", `{"spec": {"rollout": {"maxUnavailable": 2}, "threads": 3}}`, "replaces all 3 pods as spec.rollout allows; their cached data is lost"},
 		{"a kind that is not served", `{"spec": {"metrics": {"serviceMonitor": {}}}}`,
 			"ServiceMonitor is skipped: not served by the API server\nreplaces all 3 pods as spec.rollout allows; their cached data is lost"},
+		{"a scale-down", `{"spec": {"size": 1}}`, "ServiceMonitor is skipped: not served by the API server"},
+		{"a change of the only pod", `{"spec": {"threads": 5}}`, "ServiceMonitor is skipped: not served by the API server\nreplaces the only pod; its cached data is lost"},
 		{"a change while it is paused", `{"spec": {"paused": true, "threads": 4}}`, "ServiceMonitor is skipped: not served by the API server"},
 	} {
 		testenv.NoError(t, w.client.Patch(t.Context(), mc, client.RawPatch(types.MergePatchType, []byte(test.patch))))

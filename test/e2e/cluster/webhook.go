@@ -28,8 +28,8 @@ spec:
 `, namespace, name, field)
 }
 
-// Apply applies objects by kubectl and returns what it prints, warnings included, and its error.
-func (c *Cluster) Apply(ctx context.Context, objects string) (string, error) {
+// TryApply applies objects by kubectl and returns what it prints, warnings included, and its error.
+func (c *Cluster) TryApply(ctx context.Context, objects string) (string, error) {
 	return c.kubectl(ctx, objects, "apply", "--server-side", "--warnings-as-errors", "-f", "-")
 }
 
@@ -38,7 +38,7 @@ func (c *Cluster) EventuallyReviewed(t testing.TB, namespace string) {
 	t.Helper()
 	const want = "spec.template.spec.nodeNames: unknown field"
 	Eventually(t, "the webhook rejects a patch with an unknown field", func(ctx context.Context) (bool, string, error) {
-		output, err := c.Apply(ctx, Reviewed(namespace, "rejected", "nodeNames: a"))
+		output, err := c.TryApply(ctx, Reviewed(namespace, "rejected", "nodeNames: a"))
 		if err == nil {
 			_, err = c.kubectl(ctx, "", "delete", "memcached", "--namespace="+namespace, "rejected")
 			return false, output, err
