@@ -125,7 +125,7 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.metricsClientCA, "metrics-client-ca-file", "",
 		"Serve metrics to clients whose certificate is signed by an authority in this file, instead of asking the API server "+
 			"about them, which needs a ClusterRole. Read anew when it changes.")
-	flags.BoolVar(&o.enableHTTP2, "enable-http2", false, "Serve metrics by HTTP/2 too, which has had denial-of-service flaws.")
+	flags.BoolVar(&o.enableHTTP2, "enable-http2", false, "Serve metrics and the webhook by HTTP/2 too, which has had denial-of-service flaws.")
 	flags.StringVar(&o.healthProbeAddress, "health-probe-bind-address", ":8081", "Address of /healthz and /readyz; 0 turns them off.")
 }
 

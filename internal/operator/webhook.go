@@ -55,7 +55,7 @@ func (s *webhookServer) Start(ctx context.Context) error {
 	for {
 		err := s.serve(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // it has stopped because ctx is done
 		}
 		if err != nil && err.Error() != logged {
 			logged = err.Error()

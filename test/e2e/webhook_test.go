@@ -68,7 +68,7 @@ func installerOf(t *testing.T, variable string) string {
 // withoutCertManager removes the objects of cert-manager, which these nodes do not have.
 func withoutCertManager(objects string) string {
 	var kept []string
-	for _, object := range strings.Split(objects, "\n---\n") {
+	for object := range strings.SplitSeq(objects, "\n---\n") {
 		if !strings.Contains(object, "apiVersion: cert-manager.io/v1\n") {
 			kept = append(kept, object)
 		}
