@@ -267,7 +267,7 @@ uninstall: ## Remove the CRD and, with it, all Memcacheds.
 	kubectl delete --ignore-not-found -f config/crd/bases
 
 .PHONY: deploy
-deploy: kustomize ## Deploy the operator with the image IMG, for all namespaces or, with Roles only, for WATCH_NAMESPACES=a,b.
+deploy: kustomize ## Deploy the operator with the image IMG, for all namespaces or, with Roles only, for WATCH_NAMESPACES=a,b; WEBHOOK=true adds the webhook.
 	hack/installer.sh $(IMG) "$(WATCH_NAMESPACES)" | kubectl apply --server-side -f -
 
 .PHONY: undeploy

@@ -99,6 +99,11 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 			return nil, err
 		}
 	}
+	if o.webhookAddress != "0" {
+		if err := mgr.Add(newWebhookServer(o, scheme, reconciler.Validator())); err != nil {
+			return nil, err
+		}
+	}
 	return mgr, addProbes(mgr)
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
 // TestInstallMode_AllNamespaces has an OperatorGroup without targets. Another install would be in its way, so it
@@ -18,6 +19,8 @@ func TestInstallMode_AllNamespaces(t *testing.T) {
 	i := installed(t, newVersion, namespace, suite.newCatalog)
 	for _, served := range []string{namespace, suite.NewNamespace(t), suite.NewNamespace(t)} {
 		suite.Fill(t, served, "cache", 1)
+		suite.EventuallyReviewed(t, served)
+		suite.WantWarning(t, served, "cache", "replaces the only pod; its cached data is lost")
 	}
 	i.isRefusedNothing(t)
 	i.uninstall(t, newVersion)
@@ -47,9 +50,13 @@ func TestInstallMode_SomeNamespaces(t *testing.T) {
 				f := suite.Fill(t, namespace, "cache", 1)
 				suite.MergePatch(t, f.Memcached, `{"spec":{"size":2}}`)
 				suite.Ready(t, f.Memcached)
+				suite.EventuallyReviewed(t, namespace)
 			}
 			for _, mc := range unserved {
 				wantUntouched(t, mc)
+				if _, err := suite.TryApply(t.Context(), cluster.Reviewed(mc.Namespace, "unreviewed", "nodeNames: a")); err != nil {
+					t.Errorf("a Memcached of another namespace is reviewed: %v", err)
+				}
 			}
 			i.isRefusedNothing(t)
 			i.WantRequestsIn(t, append(served, own)...)
