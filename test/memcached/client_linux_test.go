@@ -53,28 +53,34 @@ func TestOpen_IsServedByMemcached(t *testing.T) {
 				client, err = open(t, p.port, test.access)
 				return err
 			})
-			testenv.NoError(t, client.Set("key", "value"))
-			item, err := client.Item("key")
-			if testenv.NoError(t, err); item["size"] == "" {
-				t.Errorf("the item is %v", item)
-			}
-			if item, err := client.Item("absent"); item != nil || err != nil {
-				t.Errorf("an absent item is %v, %v", item, err)
-			}
-			stats, err := client.Stats()
-			if testenv.NoError(t, err); stats["curr_items"] != "1" || stats["version"] == "" {
-				t.Errorf("the statistics are %v", stats)
-			}
-			settings, err := client.Stats("settings")
-			if testenv.NoError(t, err); settings["maxbytes"] != "67108864" {
-				t.Errorf("the settings are %v", settings)
-			}
+			wantAnswers(t, client)
 			for want, access := range test.refused {
 				if _, err := open(t, p.port, access); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("the error is %v, want %s", err, want)
 				}
 			}
 		})
+	}
+}
+
+// wantAnswers fails unless client stores an item, and shows it and the statistics.
+func wantAnswers(t *testing.T, client *memcached.Client) {
+	t.Helper()
+	testenv.NoError(t, client.Set("key", "value"))
+	item, err := client.Item("key")
+	if testenv.NoError(t, err); item["size"] == "" {
+		t.Errorf("the item is %v", item)
+	}
+	if item, err := client.Item("absent"); item != nil || err != nil {
+		t.Errorf("an absent item is %v, %v", item, err)
+	}
+	stats, err := client.Stats()
+	if testenv.NoError(t, err); stats["curr_items"] != "1" || stats["version"] == "" {
+		t.Errorf("the statistics are %v", stats)
+	}
+	settings, err := client.Stats("settings")
+	if testenv.NoError(t, err); settings["maxbytes"] != "67108864" {
+		t.Errorf("the settings are %v", settings)
 	}
 }
 
