@@ -69,7 +69,7 @@ func (p *program) run(ctx context.Context, args []string, version string) int {
 	case errors.Is(err, errIncomplete), command.IsPrinted(err):
 		return exitIncomplete
 	default:
-		p.complain(called, err)
+		p.printError(called, err)
 		return exitFailed
 	}
 }
@@ -84,8 +84,8 @@ func atMost(count int) cobra.PositionalArgs {
 	}
 }
 
-// complain prints an error, a line for each that it joins.
-func (p *program) complain(called *cobra.Command, err error) {
+// printError prints an error, a line for each that it joins.
+func (p *program) printError(called *cobra.Command, err error) {
 	for line := range strings.Lines(err.Error()) {
 		_, _ = fmt.Fprintf(p.streams.Err, "%s: %s\n", called.CommandPath(), strings.TrimSuffix(line, "\n"))
 	}

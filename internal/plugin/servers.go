@@ -99,7 +99,7 @@ func (p *program) servers(cmd *cobra.Command, connection *connection, name strin
 		return err
 	}
 	if without > 0 {
-		p.complain(cmd, fmt.Errorf("%d pods are left out: they have no address yet", without))
+		p.printError(cmd, fmt.Errorf("%d pods are left out: they have no address yet", without))
 		return errIncomplete
 	}
 	return nil

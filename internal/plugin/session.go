@@ -176,7 +176,7 @@ func (p *program) printProblems(called *cobra.Command, errs ...error) error {
 		incomplete = incomplete || err != nil
 	}
 	for _, missing := range stats.Missing(errs) {
-		p.complain(called, missing)
+		p.printError(called, missing)
 	}
 	if incomplete {
 		return errIncomplete

@@ -54,7 +54,7 @@ func TestPlugin(t *testing.T) {
 			t.Errorf("it does not print %q:\n%s", want, printed)
 		}
 	}
-	if completed := s.Run(t, shell("kubectl __complete memcached ser")); !strings.HasPrefix(completed, "servers\t") {
+	if completed := s.Run(t, shell("kubectl __complete memcached ser")); !strings.Contains("\n"+completed, "\nservers\t") {
 		t.Errorf("kubectl completes \"memcached ser\" by\n%s", completed)
 	}
 }

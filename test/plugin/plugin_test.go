@@ -129,7 +129,6 @@ func TestPermissions_AreOneLine(t *testing.T) {
 		return fmt.Sprintf("kubectl memcached %s: missing permission to %s, needed to %s: ask an administrator for a role with verb %s\n", command, permission, purpose, role)
 	}
 	in := " in namespace " + namespace
-	const pairs = "list pods"
 	for sentence, test := range map[string]struct {
 		user string
 		args []string
@@ -139,8 +138,8 @@ func TestPermissions_AreOneLine(t *testing.T) {
 		"get Memcacheds":    {"nobody", []string{"status", "plain"}, 2, missing("status", "get memcacheds.cache.example.com"+in, "read the Memcached plain", "get on memcacheds.cache.example.com")},
 		"list Memcacheds":   {"nobody", []string{"top"}, 2, missing("top", "list memcacheds.cache.example.com"+in, "find the Memcacheds", "list on memcacheds.cache.example.com")},
 		"list all":          {"forwarder", []string{"top", "-A"}, 2, missing("top", "list memcacheds.cache.example.com in all namespaces", "find the Memcacheds", "list on memcacheds.cache.example.com")},
-		"list pods":         {"lister", []string{"servers", "plain"}, 2, missing("servers", pairs+in, "find the memcached pods", "list on pods")},
-		"list pods for top": {"lister", []string{"top", "plain"}, 2, missing("top", pairs+in, "find the memcached pods", "list on pods")},
+		"list pods":         {"lister", []string{"servers", "plain"}, 2, missing("servers", "list pods"+in, "find the memcached pods", "list on pods")},
+		"list pods for top": {"lister", []string{"top", "plain"}, 2, missing("top", "list pods"+in, "find the memcached pods", "list on pods")},
 		"port-forward":      {"viewer", []string{"status", "plain"}, 1, missing("status", "create pods/portforward"+in, "ask memcached for its statistics", "create on pods/portforward")},
 		"port-forward, top": {"viewer", []string{"top", "plain", "--count=1", "--interval=10ms"}, 1, missing("top", "create pods/portforward"+in, "ask memcached for its statistics", "create on pods/portforward")},
 		"the password":      {"forwarder", []string{"status", "locked"}, 1, missing("status", "get secrets users"+in, "authenticate to memcached", "get on secrets")},
