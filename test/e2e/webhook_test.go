@@ -25,14 +25,14 @@ func TestWebhook_IsTurnedOnAndOff(t *testing.T) {
 	namespace, own := suite.NewNamespace(t), suite.operator.Namespace
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "cache", 2))
 	authority := suite.WebhookSecret(t, own, secret, service)
-	t.Cleanup(func() {
+	defer func() { // not a cleanup, in which t.Context() is done
 		suite.KubectlInput(t, installerOf(t, "WEBHOOK="), "apply", "--server-side", "-f", "-")
 		for _, object := range []string{"secret/" + secret, "service/" + service, "validatingwebhookconfiguration/" + configuration} {
 			suite.Kubectl(t, "delete", "--namespace="+own, object)
 		}
 		suite.operator.Settled(t)
 		suite.operator.Leader(t)
-	})
+	}()
 	objects := withoutCertManager(installerOf(t, "WEBHOOK=true"))
 	suite.KubectlInput(t, objects, "apply", "--server-side", "-f", "-")
 	suite.operator.Settled(t)
