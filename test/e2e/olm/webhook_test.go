@@ -84,8 +84,8 @@ func (i install) webhooks(ctx context.Context, t *testing.T) []admissionregistra
 	return list.Items
 }
 
-// wantHarmless fails unless writes of Memcacheds do not depend on the webhook, whatever OLM adds to it.
-func wantHarmless(t *testing.T, w admissionregistrationv1.ValidatingWebhook) {
+// wantNonBlocking fails unless writes of Memcacheds do not depend on the webhook, whatever OLM adds to it.
+func wantNonBlocking(t *testing.T, w admissionregistrationv1.ValidatingWebhook) {
 	t.Helper()
 	switch {
 	case w.FailurePolicy == nil || *w.FailurePolicy != admissionregistrationv1.Ignore:
