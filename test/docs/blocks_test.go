@@ -22,7 +22,7 @@ var blocks = map[string][]string{
 	"docs/user/check.md":             {"TestCheck"},
 	"docs/user/connect.md":           {"TestPages_Connect"},
 	"docs/user/diff.md":              slices.Repeat([]string{"TestQuickstart"}, 2),
-	"docs/user/install-olm.md":       slices.Concat([]string{needsRegistry}, slices.Repeat([]string{"TestDocs_InstallOLM"}, 6), []string{"is an example that stops an upgrade"}, slices.Repeat([]string{"TestDocs_InstallOLM"}, 2)),
+	"docs/user/install-olm.md":       slices.Concat([]string{needsRegistry}, slices.Repeat([]string{"TestDocs_InstallOLM"}, 7), []string{"is an example that stops an upgrade"}, slices.Repeat([]string{"TestDocs_InstallOLM"}, 2)),
 	"docs/user/install.md":           {needsRegistry, "TestInstall_OneFile", "TestInstall_Namespaces", "TestInstall_Helm"},
 	"docs/user/kubectl-plugin.md":    {"TestPlugin"},
 	"docs/user/metrics.md":           {"TestPages_Metrics"},

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
 // TestInstallMode_AllNamespaces has an OperatorGroup without targets. Another install would be in its way, so it
@@ -19,8 +18,12 @@ func TestInstallMode_AllNamespaces(t *testing.T) {
 	i := installed(t, newVersion, namespace, suite.newCatalog)
 	for _, served := range []string{namespace, suite.NewNamespace(t), suite.NewNamespace(t)} {
 		suite.Fill(t, served, "cache", 1)
-		suite.EventuallyReviewed(t, served)
-		suite.WantWarning(t, served, "cache", "replaces the only pod; its cached data is lost")
+		wantReviewed(t, served)
+	}
+	webhook := i.webhook(t)
+	wantNonBlocking(t, webhook)
+	if s := webhook.NamespaceSelector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
+		t.Errorf("the webhook selects the namespaces %+v, want all", s)
 	}
 	i.isRefusedNothing(t)
 	i.uninstall(t, newVersion)
@@ -50,13 +53,12 @@ func TestInstallMode_SomeNamespaces(t *testing.T) {
 				f := suite.Fill(t, namespace, "cache", 1)
 				suite.MergePatch(t, f.Memcached, `{"spec":{"size":2}}`)
 				suite.Ready(t, f.Memcached)
-				suite.EventuallyReviewed(t, namespace)
+				wantReviewed(t, namespace)
 			}
+			wantNonBlocking(t, i.webhook(t))
 			for _, mc := range unserved {
+				wantNotReviewed(t, mc.Namespace)
 				wantUntouched(t, mc)
-				if _, err := suite.TryApply(t.Context(), cluster.Reviewed(mc.Namespace, "unreviewed", "nodeNames: a")); err != nil {
-					t.Errorf("a Memcached of another namespace is reviewed: %v", err)
-				}
 			}
 			i.isRefusedNothing(t)
 			i.WantRequestsIn(t, append(served, own)...)
