@@ -21,6 +21,7 @@ import (
 // parallel, since it restarts the operator of the other tests.
 func TestWebhook_IsTurnedOnAndOff(t *testing.T) {
 	const service, secret = "memcached-operator-webhook-service", "memcached-operator-webhook-server-cert"
+	const unknownField = "spec.template.spec.nodeNames: unknown field"
 	const configuration = "memcached-operator-validating-webhook-configuration"
 	namespace, own := suite.NewNamespace(t), suite.operator.Namespace
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "cache", 2))
@@ -39,7 +40,7 @@ func TestWebhook_IsTurnedOnAndOff(t *testing.T) {
 	suite.operator.Leader(t)
 	suite.Kubectl(t, "patch", "validatingwebhookconfiguration", configuration, "--type=json",
 		`--patch=[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":"`+base64.StdEncoding.EncodeToString([]byte(authority))+`"}]`)
-	suite.EventuallyReviewed(t, namespace)
+	suite.EventuallyReviewed(t, namespace, unknownField)
 	suite.WantWarning(t, namespace, "cache", "replaces all 2 pods one by one; their cached data is lost")
 
 	// A renewed certificate is used without a restart.
@@ -48,7 +49,7 @@ func TestWebhook_IsTurnedOnAndOff(t *testing.T) {
 	renewed := suite.WebhookSecret(t, own, secret, service)
 	suite.Kubectl(t, "patch", "validatingwebhookconfiguration", configuration, "--type=json",
 		`--patch=[{"op":"replace","path":"/webhooks/0/clientConfig/caBundle","value":"`+base64.StdEncoding.EncodeToString([]byte(renewed))+`"}]`)
-	suite.EventuallyReviewed(t, namespace)
+	suite.EventuallyReviewed(t, namespace, unknownField)
 	if after := cluster.Names(suite.operator.Settled(t)); strings.Join(after, " ") != strings.Join(before, " ") {
 		t.Errorf("the operator's pods were %v and are %v", before, after)
 	}

@@ -18,7 +18,7 @@ func TestWebhook_ReviewsMemcachedsOfItsNamespace(t *testing.T) {
 	authority := write(t, suite.WebhookSecret(t, namespace, "pair", "reviewing-memcached-operator-webhook-service"))
 	r, _ := forSome(t, helm{helms[len(helms)-1], t.TempDir()}, "reviewing", []string{namespace}, "--set", "webhook.enabled=true",
 		"--set", "webhook.certificate.secretName=pair", "--set-file", "webhook.certificate.caBundle="+authority)
-	suite.EventuallyReviewed(t, namespace)
+	suite.EventuallyReviewed(t, namespace, "runs without --allow-privileged-fields and accepts none of these: spec.patches")
 	suite.Ready(t, suite.NewMemcached(t, namespace, "cache", 2))
 	suite.WantWarning(t, namespace, "cache", "replaces all 2 pods one by one; their cached data is lost")
 	suite.NewMemcached(t, unwatched, "cache", 0)
