@@ -14,6 +14,8 @@ export REPLACES ?=
 export USE_IMAGE_DIGESTS ?=
 CONTAINER_TOOL ?= docker
 export PLATFORMS ?= linux/amd64,linux/arm64,linux/ppc64le,linux/s390x
+export PLUGIN_PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64
+export RELEASE_URL ?= https://github.com/example/memcached-operator/releases/download/v$(VERSION)
 # The timestamps of the image are the commit's, so that the same commit gives the same image.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
@@ -75,6 +77,15 @@ demo-cluster: build ## The same in the namespace memcached-demo of the cluster t
 .PHONY: build
 build: ## Build the operator into bin/memcached-operator.
 	go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/memcached-operator .
+
+.PHONY: build-plugin
+build-plugin: ## Build the kubectl plugin into bin/kubectl-memcached, with a link by which kubectl completes its arguments.
+	go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/kubectl-memcached ./cmd/kubectl-memcached
+	ln -sf kubectl-memcached $(BIN)/kubectl_complete-memcached
+
+.PHONY: plugin-archives
+plugin-archives: ## Write the kubectl plugin for PLUGIN_PLATFORMS to dist/plugin, with a manifest for krew.
+	hack/plugin.sh $(VERSION) dist/plugin
 
 .PHONY: docker-build
 docker-build: ## Build the image IMG with CONTAINER_TOOL: docker, podman or buildah.
@@ -256,7 +267,7 @@ uninstall: ## Remove the CRD and, with it, all Memcacheds.
 	kubectl delete --ignore-not-found -f config/crd/bases
 
 .PHONY: deploy
-deploy: kustomize ## Deploy the operator with the image IMG, for all namespaces or, with Roles only, for WATCH_NAMESPACES=a,b.
+deploy: kustomize ## Deploy the operator with the image IMG, for all namespaces or, with Roles only, for WATCH_NAMESPACES=a,b; WEBHOOK=true adds the webhook.
 	hack/installer.sh $(IMG) "$(WATCH_NAMESPACES)" | kubectl apply --server-side -f -
 
 .PHONY: undeploy

@@ -55,6 +55,8 @@ kustomize build "$overlay" | (
   operator-sdk generate bundle --quiet --version "$version" --channels "$CHANNELS" --default-channel "$DEFAULT_CHANNEL" $digests
 ) 2> "$overlay/log" || fail "$(tail -n 1 "$overlay/log")"
 csv=$overlay/new/bundle/manifests/$name.clusterserviceversion.yaml
+# OLM creates a Service for the webhook itself.
+rm "$overlay/new/bundle/manifests/$name-webhook-service_v1_service.yaml"
 # The generated time would differ in each run.
 sed -i "s/^    createdAt: .*/$(grep '^    createdAt: ' "config/manifests/$base")/" "$csv"
 # operator-sdk pins the images of containers, but not the annotation containerImage.

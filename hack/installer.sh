@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # installer.sh IMG [NAMESPACES]: print the objects that install the operator with the image IMG, for all namespaces or, with
-# Roles only, for NAMESPACES (a,b,…). It changes no file.
+# Roles only, for NAMESPACES (a,b,…); with WEBHOOK=true with the validating webhook. It changes no file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/bin:$PATH"
@@ -27,5 +27,16 @@ patches:
       value: {name: WATCH_NAMESPACE, value: "$namespaces"}
 EOF
 fi > "$overlay/kustomization.yaml"
+if [ "${WEBHOOK:-}" = true ]; then
+  # The list of patches above goes on: the Memcacheds of other namespaces are not this operator's.
+  [ -z "$namespaces" ] || cat <<EOF
+- target: {kind: ValidatingWebhookConfiguration}
+  patch: |-
+    - op: add
+      path: /webhooks/0/namespaceSelector
+      value: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [${namespaces//,/, }]}]}
+EOF
+  echo 'components: [../webhook]'
+fi >> "$overlay/kustomization.yaml"
 (cd "$overlay" && kustomize edit set image "memcached-operator=$image")
 kustomize build "$overlay"

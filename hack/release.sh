@@ -56,6 +56,10 @@ step 'the OLM bundle'
 in_tree bundle
 pack "$tree/src" bundle bundle.Dockerfile | gzip -n > "$out/$name-$version-bundle.tar.gz"
 
+step "the kubectl plugin for ${PLUGIN_PLATFORMS//,/, }"
+in_tree plugin-archives
+cp "$tree"/src/dist/plugin/* "$out/"
+
 step 'the SBOM (CycloneDX)'
 in_tree sbom
 cp "$tree/src/dist/sbom.cdx.json" "$out/$name-$version.cdx.json"

@@ -17,7 +17,7 @@ func main() {
 // run draws the picture of args, a kind and a file, to standard output.
 func run(args []string) error {
 	if len(args) != 2 {
-		return fmt.Errorf("usage: svg dataflow|recording FILE")
+		return fmt.Errorf("usage: svg dataflow|recording|screen FILE")
 	}
 	source, err := os.ReadFile(args[1])
 	if err != nil {
@@ -29,6 +29,8 @@ func run(args []string) error {
 		picture, err = dataflow(source)
 	case "recording":
 		picture, err = recording(source)
+	case "screen":
+		picture, err = screen(source)
 	default:
 		return fmt.Errorf("unknown picture %q", args[0])
 	}

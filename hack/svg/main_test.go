@@ -92,3 +92,20 @@ func TestDemoRecording_IsWellFormed(t *testing.T) {
 	t.Parallel()
 	wantXML(t, read(t, "demo.svg"))
 }
+
+func TestScreen_ShowsACommandAndItsOutput(t *testing.T) {
+	t.Parallel()
+	picture, err := screen([]byte("$ kubectl memcached top <all>\nPOD   FILL\na     98%\n\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantXML(t, picture)
+	for _, want := range []string{`<text class="command" x="14" y="46">$ kubectl memcached top &lt;all&gt;</text>`, `<text x="14" y="80">a     98%</text>`} {
+		if !strings.Contains(string(picture), want) {
+			t.Errorf("%s is missing in\n%s", want, picture)
+		}
+	}
+	if _, err := screen([]byte("POD   FILL\n")); err == nil {
+		t.Error("output without a command was accepted")
+	}
+}

@@ -39,11 +39,14 @@ func Is(args []string) bool {
 	return len(args) > 0 && slices.Contains([]string{"render", "check", "diff"}, args[0])
 }
 
+// IsPrinted reports whether err is that of a command which has already printed what is wrong, or what differs.
+func IsPrinted(err error) bool { return errors.Is(err, errRejected) || errors.Is(err, errDiffers) }
+
 // Run runs the subcommand that args name and returns the exit code.
 func Run(ctx context.Context, args []string, streams Streams) int {
 	root := &cobra.Command{Use: "memcached-operator", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newRenderCommand(streams), newCheckCommand(streams), newDiffCommand(streams))
+	root.AddCommand(NewRenderCommand(streams, root.Name()), newCheckCommand(streams), NewDiffCommand(streams, root.Name()))
 	root.SetArgs(args)
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
@@ -52,7 +55,7 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errRejected), errors.Is(err, errDiffers):
+	case IsPrinted(err):
 		return exitRejected
 	default:
 		_, _ = fmt.Fprintf(streams.Err, "memcached-operator %s: %v\n", args[0], err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,7 +50,8 @@ type diffOptions struct {
 	templates     templates.Options
 }
 
-func newDiffCommand(streams Streams) *cobra.Command {
+// NewDiffCommand returns the command diff of program, as it is called on a command line.
+func NewDiffCommand(streams Streams, program string) *cobra.Command {
 	o := &diffOptions{}
 	shared := flag.NewFlagSet("diff", flag.ContinueOnError)
 	errEnvironment := o.templates.Bind(shared, streams.Getenv)
@@ -57,7 +59,7 @@ func newDiffCommand(streams Streams) *cobra.Command {
 		Use:     "diff [-n NAMESPACE | -A] [NAME...] [flags]",
 		Short:   "Compare what this version would apply with a cluster, and list the pods that would be replaced",
 		Long:    diffLong,
-		Example: diffExample,
+		Example: strings.ReplaceAll(diffExample, "memcached-operator", program),
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if errEnvironment != nil {

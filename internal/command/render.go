@@ -46,7 +46,8 @@ type renderOptions struct {
 	templates templates.Options
 }
 
-func newRenderCommand(streams Streams) *cobra.Command {
+// NewRenderCommand returns the command render of program, as it is called on a command line.
+func NewRenderCommand(streams Streams, program string) *cobra.Command {
 	o := &renderOptions{}
 	shared := flag.NewFlagSet("render", flag.ContinueOnError)
 	errEnvironment := o.templates.Bind(shared, streams.Getenv)
@@ -54,7 +55,7 @@ func newRenderCommand(streams Streams) *cobra.Command {
 		Use:     "render -f FILE... [flags]",
 		Short:   "Print the objects that the operator applies for Memcacheds, without a cluster",
 		Long:    renderLong,
-		Example: renderExample,
+		Example: strings.ReplaceAll(renderExample, "memcached-operator", program),
 		// The shell expands -f *.yaml to one flag and further arguments.
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -68,7 +69,7 @@ func newRenderCommand(streams Streams) *cobra.Command {
 			if err := o.validate(); err != nil {
 				return err
 			}
-			return o.run(cmd.Context(), streams)
+			return o.run(cmd, streams)
 		},
 	}
 	flags := command.Flags()
@@ -99,7 +100,7 @@ func (o *renderOptions) validate() error {
 	return o.templates.Validate()
 }
 
-func (o *renderOptions) run(ctx context.Context, streams Streams) error {
+func (o *renderOptions) run(cmd *cobra.Command, streams Streams) error {
 	documents, err := readFiles(o.files, streams.In)
 	if err != nil {
 		return err
@@ -117,10 +118,10 @@ func (o *renderOptions) run(ctx context.Context, streams Streams) error {
 	var results []rendered
 	seen := map[string]string{}
 	for _, d := range documents {
-		result, err := o.renderOne(ctx, d, validator, renderer, seen)
+		result, err := o.renderOne(cmd.Context(), d, validator, renderer, seen)
 		if err != nil {
 			rejected = true
-			_, _ = fmt.Fprintf(streams.Err, "memcached-operator render: %s: %v\n", d.source, err)
+			_, _ = fmt.Fprintf(streams.Err, "%s: %s: %v\n", cmd.CommandPath(), d.source, err)
 			continue
 		}
 		results = append(results, result)

@@ -91,15 +91,23 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	if err := errors.Join(reconciler.SetupWithManager(ctx, mgr), setupOperatorCondition(mgr)); err != nil {
 		return nil, err
 	}
+	return mgr, errors.Join(addOptional(mgr, cfg, reconciler, tree, o), addProbes(mgr))
+}
+
+// addOptional adds the reload of templates and the webhook to mgr, if o turns them on.
+func addOptional(mgr ctrl.Manager, cfg *rest.Config, reconciler *reconcilers.Reconciler, tree render.Tree, o *options) error {
 	if o.templates.Dir != "" {
 		check := func(ctx context.Context, renderer *render.Renderer) (*preflight.Result, error) {
-			return checkReload(ctx, cfg, scheme, renderer, o)
+			return checkReload(ctx, cfg, mgr.GetScheme(), renderer, o)
 		}
 		if err := mgr.Add(newReloader(mgr, &o.templates, tree, check, reconciler.Reload)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return mgr, addProbes(mgr)
+	if o.webhookAddress == "0" {
+		return nil
+	}
+	return mgr.Add(newWebhookServer(o, mgr.GetScheme(), reconciler.Validator()))
 }
 
 // checkReload runs those checks of the start that ask the API server.

@@ -35,6 +35,8 @@ type options struct {
 	leaderElectionNS   string
 	leaderElectionName string
 	metricsAddress     string
+	webhookAddress     string
+	webhookCertPath    string
 	metricsSecure      bool
 	metricsCertPath    string
 	metricsCertName    string
@@ -109,6 +111,9 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.leaderElectionNS, "leader-elect-namespace", "", "Namespace of the lease; needed outside a cluster only.")
 	flags.StringVar(&o.leaderElectionName, "leader-elect-resource-name", "memcached-operator.cache.example.com",
 		"Name of the lease. Operators in one namespace that watch different namespaces need one each.")
+	flags.StringVar(&o.webhookAddress, "webhook-bind-address", "0", "Address of the validating webhook, such as :9443; 0 turns it off.")
+	flags.StringVar(&o.webhookCertPath, "webhook-cert-path", "/tmp/k8s-webhook-server/serving-certs",
+		"Directory of the webhook's certificate and key, tls.crt and tls.key, which are read again when they change.")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", "Address of the metrics endpoint; 0 turns it off.")
 	flags.BoolVar(&o.metricsSecure, "metrics-secure", true,
 		"Serve metrics by HTTPS to those whom TokenReview and SubjectAccessReview let through, or whose certificate "+
@@ -120,7 +125,7 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.metricsClientCA, "metrics-client-ca-file", "",
 		"Serve metrics to clients whose certificate is signed by an authority in this file, instead of asking the API server "+
 			"about them, which needs a ClusterRole. Read anew when it changes.")
-	flags.BoolVar(&o.enableHTTP2, "enable-http2", false, "Serve metrics by HTTP/2 too, which has had denial-of-service flaws.")
+	flags.BoolVar(&o.enableHTTP2, "enable-http2", false, "Serve metrics and the webhook by HTTP/2 too, which has had denial-of-service flaws.")
 	flags.StringVar(&o.healthProbeAddress, "health-probe-bind-address", ":8081", "Address of /healthz and /readyz; 0 turns them off.")
 }
 
@@ -137,6 +142,9 @@ func (o *options) validate() error {
 }
 
 func (o *options) validateMetrics() error {
+	if err := validateAddress("--webhook-bind-address", o.webhookAddress); err != nil {
+		return err
+	}
 	if err := validateAddress("--metrics-bind-address", o.metricsAddress); err != nil {
 		return err
 	}

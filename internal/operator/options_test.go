@@ -103,7 +103,7 @@ func TestParse_SetsOptions(t *testing.T) {
 		"RELATED_IMAGE_MEMCACHED_RELOADER": "registry:5000/reloader:1",
 	},
 		"--kubeconfig=admin.conf", "--manifests-dir", dir, "--max-concurrent-reconciles=256", "--max-rolling=3", "--leader-elect", "--leader-elect-namespace=ops",
-		"--metrics-bind-address=0", "--metrics-secure=false", "--enable-http2", "--health-probe-bind-address=127.0.0.1:0",
+		"--webhook-bind-address=:9443", "--webhook-cert-path=/certs", "--metrics-bind-address=0", "--metrics-secure=false", "--enable-http2", "--health-probe-bind-address=127.0.0.1:0",
 		"--allow-privileged-fields", "--operand-images=memcached,registry:5000/cache/*", "--zap-devel", "--version")
 	if !o.zap.Development {
 		t.Error("--zap-devel does not turn on development logs")
@@ -113,7 +113,8 @@ func TestParse_SetsOptions(t *testing.T) {
 	want := options{
 		kubeconfig: "admin.conf", concurrency: 256, maxRolling: intstr.FromInt32(3), leaderElect: true, leaderElectionNS: "ops",
 		leaderElectionName: "memcached-operator.cache.example.com",
-		metricsAddress:     "0", metricsCertName: "tls.crt", metricsCertKey: "tls.key", enableHTTP2: true, healthProbeAddress: "127.0.0.1:0",
+		webhookAddress:     ":9443", webhookCertPath: "/certs",
+		metricsAddress: "0", metricsCertName: "tls.crt", metricsCertKey: "tls.key", enableHTTP2: true, healthProbeAddress: "127.0.0.1:0",
 		templates: templates.Options{
 			Dir: dir, PrivilegedFields: true, OperandImages: guarded.Images{"memcached", "registry:5000/cache/*"},
 			MemcachedImage: "registry:5000/memcached@sha256:0a", ExporterImage: "registry:5000/exporter:1", ReloaderImage: "registry:5000/reloader:1",
@@ -207,6 +208,7 @@ var invalidOptions = map[string]struct {
 	"a reloader's image with a space": {
 		environment{"RELATED_IMAGE_MEMCACHED_RELOADER": "an image"}, nil, []string{`RELATED_IMAGE_MEMCACHED_RELOADER: "an image" is not an image reference`},
 	},
+	"a webhook address without a port":      {nil, []string{"--webhook-bind-address=localhost"}, []string{`--webhook-bind-address: "localhost" is neither [host]:port nor 0`}},
 	"a metrics address without a port":      {nil, []string{"--metrics-bind-address=localhost"}, []string{`--metrics-bind-address: "localhost" is neither [host]:port nor 0`}},
 	"a metrics address that is empty":       {nil, []string{"--metrics-bind-address="}, []string{`--metrics-bind-address: "" is neither [host]:port nor 0`}},
 	"a metrics port that is too high":       {nil, []string{"--metrics-bind-address=:99999"}, []string{`--metrics-bind-address: ":99999"`, "invalid port"}},
@@ -287,7 +289,7 @@ func TestParse_HelpDescribesEveryFlag(t *testing.T) {
 	for _, name := range []string{
 		"allow-privileged-fields", "operand-images", "watch-namespaces", "manifests-dir", "max-concurrent-reconciles", "max-rolling", "leader-elect", "leader-elect-namespace",
 		"leader-elect-resource-name", "metrics-client-ca-file",
-		"metrics-bind-address", "metrics-secure", "metrics-cert-path", "metrics-cert-name", "metrics-cert-key",
+		"webhook-bind-address", "webhook-cert-path", "metrics-bind-address", "metrics-secure", "metrics-cert-path", "metrics-cert-name", "metrics-cert-key",
 		"enable-http2", "health-probe-bind-address", "kubeconfig", "version", "zap-devel", "zap-log-level", "zap-encoder",
 	} {
 		if !described[name] {

@@ -53,6 +53,7 @@ func TestChart_MatchesKustomize(t *testing.T) {
 			config: []string{"default", "network-policy", "prometheus"},
 			differ: []difference{
 				{`config: ServiceMonitor .* \.metadata\.labels\.control-plane=.*`, "only what carries the label for a reason has it"},
+				{`config: NetworkPolicy .* \.spec\.ingress\[1\]\.ports\[0\]\..*`, "in the chart with webhook.enabled only"},
 				{`chart: ServiceMonitor .* \.spec\.namespaceSelector\.matchNames=.*`, "metrics.serviceMonitor.namespace may be another one"},
 			},
 		},

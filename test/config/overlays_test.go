@@ -6,6 +6,7 @@ package config
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,13 +39,20 @@ func build(t *testing.T, directory string) overlay {
 	t.Helper()
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(controlplane.Root(), "config", directory))
 	testenv.NoError(t, err)
+	documents, err := built.AsYaml()
+	testenv.NoError(t, err)
+	return decode(t, string(documents))
+}
+
+// decode decodes documents of YAML.
+func decode(t *testing.T, documents string) overlay {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	testenv.NoError(t, clientgoscheme.AddToScheme(scheme))
 	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
 	var result overlay
-	for _, resource := range built.Resources() {
-		content, err := resource.AsYAML()
-		testenv.NoError(t, err)
+	for document := range strings.SplitSeq(documents, "\n---\n") {
+		content := []byte(document)
 		object, _, err := decoder.Decode(content, nil, nil)
 		switch {
 		case err == nil:
@@ -54,7 +62,7 @@ func build(t *testing.T, directory string) overlay {
 			testenv.NoError(t, yaml.Unmarshal(content, &unknown.Object))
 			result.other = append(result.other, unknown)
 		default:
-			t.Errorf("config/%s: %s: %v", directory, resource.CurId(), err)
+			t.Errorf("%v in\n%s", err, content)
 		}
 	}
 	return result

@@ -23,9 +23,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/memcached"
 	"github.com/example/memcached-operator/manifests"
 	"github.com/example/memcached-operator/reconcilers/render"
-	"github.com/example/memcached-operator/test/memcached"
 	"github.com/example/memcached-operator/test/testenv"
 )
 

@@ -6,8 +6,8 @@ import (
 	"crypto/tls"
 	"testing"
 
+	"github.com/example/memcached-operator/internal/memcached"
 	"github.com/example/memcached-operator/test/certificate"
-	"github.com/example/memcached-operator/test/memcached"
 	"github.com/example/memcached-operator/test/testenv"
 )
 

@@ -42,3 +42,19 @@ func TestCheck(t *testing.T) {
 		t.Errorf("it prints\n%s\nwant\n%s", printed, want)
 	}
 }
+
+// What the page shows of a cluster is in test/plugin and test/e2e.
+func TestPlugin(t *testing.T) {
+	t.Parallel()
+	directory := checkout(t)
+	s := NewSession(t, directory, filepath.Join(directory, "none"))
+	printed := s.Run(t, nth(t, "docs/user/kubectl-plugin.md", 1))
+	for _, want := range []string{"\n  status ", "\n  top ", "\n  where ", "\n  servers ", "\n  render ", "\n  diff ", "\n  completion "} {
+		if !strings.Contains(printed, want) {
+			t.Errorf("it does not print %q:\n%s", want, printed)
+		}
+	}
+	if completed := s.Run(t, shell("kubectl __complete memcached ser")); !strings.Contains("\n"+completed, "\nservers\t") {
+		t.Errorf("kubectl completes \"memcached ser\" by\n%s", completed)
+	}
+}

@@ -19,6 +19,11 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- if .Values.webhook.enabled -}}
+{{- /* Optional: the operator starts without a certificate, and serves the webhook once there is one. */ -}}
+{{- $secret := default (include "memcached-operator.name" (list . "webhook-server-cert")) .Values.webhook.certificate.secretName -}}
+{{- $volumes = append $volumes (dict "name" "webhook-certificate" "secret" (dict "secretName" $secret "optional" true)) -}}
+{{- end -}}
 {{- with concat $volumes .Values.extraVolumes -}}
 {{- toYaml . -}}
 {{- end -}}
@@ -36,6 +41,9 @@
 {{- if .Values.metrics.clientCA.secretName -}}
 {{- $names = append $names "metrics-client-ca" -}}
 {{- end -}}
+{{- end -}}
+{{- if .Values.webhook.enabled -}}
+{{- $names = append $names "webhook-certificate" -}}
 {{- end -}}
 {{- $mounts := list -}}
 {{- range $names -}}

@@ -7,16 +7,11 @@ package cluster
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"testing"
-	"time"
 
-	"github.com/example/memcached-operator/test/memcached"
+	"github.com/example/memcached-operator/internal/memcached"
 )
-
-// answerTime is how long a memcached may take to shake hands.
-const answerTime = 10 * time.Second
 
 // Access is how a client gets at a memcached.
 type Access struct {
@@ -28,38 +23,19 @@ type Access struct {
 	User, Password string
 }
 
-// Dial connects to the memcached in a pod, through a port-forward, and has one answer of it: a server
-// that wants a certificate of the client says so after the handshake only. The connection ends with the test.
+// Dial connects to the memcached in a pod, through a port-forward, and has one answer of it. The connection
+// ends with the test.
 func (c *Cluster) Dial(t testing.TB, namespace, pod string, access Access) (*memcached.Client, error) {
 	t.Helper()
 	if access.Port == 0 {
 		access.Port = Port
 	}
-	connection, err := net.DialTimeout("tcp", c.Forward(t, namespace, pod, access.Port), answerTime)
+	connection, err := net.DialTimeout("tcp", c.Forward(t, namespace, pod, access.Port), memcached.DefaultTimeout)
 	if err != nil {
 		return nil, err
 	}
 	t.Cleanup(func() { _ = connection.Close() })
-	if access.TLS != nil {
-		secured := tls.Client(connection, access.TLS)
-		ctx, cancel := context.WithTimeout(t.Context(), answerTime)
-		defer cancel()
-		if err := secured.HandshakeContext(ctx); err != nil {
-			return nil, errors.Join(err, connection.Close())
-		}
-		connection = secured
-	}
-	client := memcached.NewClient(connection)
-	if access.User != "" {
-		err = client.Login(access.User, access.Password)
-	}
-	if err == nil {
-		_, err = client.Version()
-	}
-	if err != nil {
-		return nil, errors.Join(err, connection.Close())
-	}
-	return client, nil
+	return memcached.Open(t.Context(), connection, memcached.Access{TLS: access.TLS, User: access.User, Password: access.Password})
 }
 
 // Cache is a connection to the memcached in one pod, on which nothing may go wrong.

@@ -16,7 +16,8 @@ import (
 )
 
 // TestBundle_SuitsOLMv1 holds the committed bundle against what operator-controller refuses: it installs for
-// all namespaces only, and knows neither webhooks with that, nor aggregated APIs, nor dependencies.
+// all namespaces only, and knows neither conversion webhooks with other install modes, nor aggregated APIs, nor
+// dependencies.
 func TestBundle_SuitsOLMv1(t *testing.T) {
 	bundle := filepath.Join(cluster.Root(), "bundle")
 	files, err := filepath.Glob(filepath.Join(bundle, "manifests", "*.yaml"))
@@ -54,7 +55,7 @@ type bundled struct {
 			Type      string
 			Supported bool
 		}
-		WebhookDefinitions        []any
+		WebhookDefinitions        []struct{ Type string }
 		APIServiceDefinitions     struct{ Owned, Required []any }
 		CustomResourceDefinitions struct{ Required []any }
 	}
@@ -71,7 +72,10 @@ func (b bundled) suitsOLMv1(t *testing.T) {
 	if supported != 4 || len(b.Spec.InstallModes) != 4 {
 		t.Errorf("the install modes are %+v, want all four supported", b.Spec.InstallModes)
 	}
-	if n := len(b.Spec.WebhookDefinitions) + len(b.Spec.APIServiceDefinitions.Owned) + len(b.Spec.APIServiceDefinitions.Required) + len(b.Spec.CustomResourceDefinitions.Required); n > 0 {
-		t.Errorf("the ClusterServiceVersion has %d webhooks, aggregated APIs or required definitions, want none", n)
+	if n := len(b.Spec.APIServiceDefinitions.Owned) + len(b.Spec.APIServiceDefinitions.Required) + len(b.Spec.CustomResourceDefinitions.Required); n > 0 {
+		t.Errorf("the ClusterServiceVersion has %d aggregated APIs or required definitions, want none", n)
+	}
+	if w := b.Spec.WebhookDefinitions; len(w) != 1 || w[0].Type != "ValidatingAdmissionWebhook" {
+		t.Errorf("the webhooks are %+v, want one ValidatingAdmissionWebhook", w)
 	}
 }

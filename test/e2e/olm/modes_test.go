@@ -18,6 +18,12 @@ func TestInstallMode_AllNamespaces(t *testing.T) {
 	i := installed(t, newVersion, namespace, suite.newCatalog)
 	for _, served := range []string{namespace, suite.NewNamespace(t), suite.NewNamespace(t)} {
 		suite.Fill(t, served, "cache", 1)
+		wantReviewed(t, served)
+	}
+	webhook := i.webhook(t)
+	wantNonBlocking(t, webhook)
+	if s := webhook.NamespaceSelector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
+		t.Errorf("the webhook selects the namespaces %+v, want all", s)
 	}
 	i.isRefusedNothing(t)
 	i.uninstall(t, newVersion)
@@ -47,8 +53,11 @@ func TestInstallMode_SomeNamespaces(t *testing.T) {
 				f := suite.Fill(t, namespace, "cache", 1)
 				suite.MergePatch(t, f.Memcached, `{"spec":{"size":2}}`)
 				suite.Ready(t, f.Memcached)
+				wantReviewed(t, namespace)
 			}
+			wantNonBlocking(t, i.webhook(t))
 			for _, mc := range unserved {
+				wantNotReviewed(t, mc.Namespace)
 				wantUntouched(t, mc)
 			}
 			i.isRefusedNothing(t)

@@ -5,6 +5,8 @@
 package olm
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	"github.com/example/memcached-operator/test/e2e/cluster"
@@ -16,9 +18,14 @@ func TestUninstall_AllowsReinstall(t *testing.T) {
 	namespace := suite.NewNamespace(t)
 	i := installed(t, newVersion, namespace, suite.newCatalog, namespace)
 	f := suite.Fill(t, namespace, "kept", 2)
+	wantNonBlocking(t, i.webhook(t)) // It is there, so that it can go.
 	before := f.Versions(t)
 
 	i.uninstall(t, newVersion)
+	cluster.Eventually(t, "the webhook is gone", func(ctx context.Context) (bool, string, error) {
+		left := i.webhooks(ctx, t)
+		return len(left) == 0, fmt.Sprint(len(left)), nil
+	})
 	if _, err := view[object](t.Context(), crds, "", definition); err != nil {
 		t.Fatalf("after the uninstall: %v", err)
 	}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/plugin/caches"
+)
+
+const serversLong = `Servers prints the addresses of a Memcached for the configuration of clients, sorted as text, since clients must all use
+the same order:
+
+  list      address:port, one a line
+  json      a list of objects with pod, node, address, port and whether the pod is ready
+  mcrouter  a configuration of mcrouter with the pool and a route to it
+  loki      a memcached_client block of Loki, with the name in which it discovers the addresses itself
+
+Addresses of pods change when pods are replaced: clients in the cluster should use the name in status.endpoint. All
+forms but loki have the pods without those that are not running.
+
+It needs permission to get the Memcached and list pods.`
+
+const serversExample = `  kubectl memcached servers cache
+  kubectl memcached servers cache -o mcrouter`
+
+// server is an address of a Memcached.
+type server struct {
+	Pod     string `json:"pod"`
+	Node    string `json:"node"`
+	Address string `json:"address"`
+	Port    int32  `json:"port"`
+	Ready   bool   `json:"ready"`
+}
+
+func (s server) String() string { return net.JoinHostPort(s.Address, strconv.Itoa(int(s.Port))) }
+
+// serverForms are the values of --output.
+var serverForms = map[string]func(out io.Writer, mc *cachev1alpha1.Memcached, servers []server, domain string) error{
+	"list": writeList, "json": writeJSON, "mcrouter": writeMcrouter, "loki": writeLoki,
+}
+
+func (p *program) newServersCommand() *cobra.Command {
+	connection := newConnection()
+	var output, domain string
+	cmd := &cobra.Command{
+		Use:               "servers [NAME]",
+		Short:             "Print the addresses of a Memcached as list, JSON, or for mcrouter or Loki",
+		Long:              serversLong,
+		Example:           serversExample,
+		Args:              atMost(1),
+		ValidArgsFunction: p.completeNames(connection, 0),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			write, found := serverForms[output]
+			if !found {
+				return fmt.Errorf("--output: %q is not one of list, json, mcrouter and loki", output)
+			}
+			return p.servers(cmd, connection, strings.Join(args, ""), func(mc *cachev1alpha1.Memcached, servers []server) error {
+				return write(p.streams.Out, mc, servers, domain)
+			})
+		},
+	}
+	connection.addFlags(cmd, false)
+	p.completeFlags(cmd, connection)
+	cmd.Flags().StringVarP(&output, "output", "o", "list", "Form of the output: list, json, mcrouter or loki.")
+	cmd.Flags().StringVar(&domain, "cluster-domain", "cluster.local", "DNS domain of the cluster, for -o loki.")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"list", "json", "mcrouter", "loki"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (p *program) servers(cmd *cobra.Command, connection *connection, name string, write func(*cachev1alpha1.Memcached, []server) error) error {
+	ctx := cmd.Context()
+	s, err := connection.open(p.dial)
+	if err != nil {
+		return err
+	}
+	mc, err := s.Get(ctx, s.namespace, name)
+	if err != nil {
+		return err
+	}
+	pods, err := s.Pods(ctx, mc.Namespace, mc.Name)
+	if err != nil {
+		return err
+	}
+	servers, without := serversOf(pods[client.ObjectKeyFromObject(mc)])
+	if err := write(mc, servers); err != nil {
+		return err
+	}
+	if without > 0 {
+		p.printError(cmd, fmt.Errorf("%d pods are left out: they have no address yet", without))
+		return errIncomplete
+	}
+	return nil
+}
+
+// serversOf returns the servers in pods, sorted by their addresses as text, and the number of pods without an address.
+func serversOf(pods []corev1.Pod) (servers []server, without int) {
+	servers = []server{}
+	for i := range pods {
+		pod := &pods[i]
+		if pod.Status.PodIP == "" {
+			without++
+			continue
+		}
+		servers = append(servers, server{Pod: pod.Name, Node: pod.Spec.NodeName, Address: pod.Status.PodIP, Port: caches.Port(pod), Ready: caches.IsReady(pod)})
+	}
+	slices.SortFunc(servers, func(a, b server) int { return strings.Compare(a.String(), b.String()) })
+	return servers, without
+}
+
+func writeList(out io.Writer, _ *cachev1alpha1.Memcached, servers []server, _ string) error {
+	for _, server := range servers {
+		if _, err := fmt.Fprintln(out, server); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeJSON(out io.Writer, _ *cachev1alpha1.Memcached, servers []server, _ string) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(servers)
+}
+
+func writeMcrouter(out io.Writer, mc *cachev1alpha1.Memcached, servers []server, _ string) error {
+	if mc.Spec.Auth != nil {
+		return errors.New("-o mcrouter: mcrouter cannot authenticate, and the Memcached has spec.auth: restrict access by spec.networkPolicy or client certificates instead")
+	}
+	if mc.Spec.TLS != nil {
+		return errors.New("-o mcrouter: the Memcached has spec.tls, for which mcrouter needs options of its own: use -o list, and mcrouter's documentation of TLS")
+	}
+	addresses := []string{}
+	for _, server := range servers {
+		addresses = append(addresses, server.String())
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(map[string]any{
+		"pools": map[string]any{mc.Name: map[string]any{"servers": addresses}},
+		"route": "PoolRoute|" + mc.Name,
+	})
+}
+
+// writeLoki writes a block without addresses: Loki looks up the SRV record of the headless Service, again and again.
+func writeLoki(out io.Writer, mc *cachev1alpha1.Memcached, _ []server, domain string) error {
+	if mc.Spec.Auth != nil {
+		return errors.New("-o loki: Loki cannot authenticate, and the Memcached has spec.auth: restrict access by spec.networkPolicy or client certificates instead")
+	}
+	host := mc.Name + "." + mc.Namespace + ".svc"
+	_, err := fmt.Fprintf(out, "memcached_client:\n  addresses: dnssrvnoa+_memcached._tcp.%s.%s\n  consistent_hash: true\n", host, domain)
+	if err == nil && mc.Spec.TLS != nil {
+		_, err = fmt.Fprintf(out, "  tls_enabled: true\n  tls_server_name: %s\n", host)
+	}
+	return err
+}

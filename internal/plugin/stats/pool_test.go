@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stats
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/example/memcached-operator/internal/memcached"
+)
+
+func target(name string) Target {
+	pod := &corev1.Pod{}
+	pod.Name, pod.Namespace, pod.UID, pod.Status.Phase = name, "shop", types.UID(name), corev1.PodRunning
+	return Target{Memcached: "cache", Pod: pod}
+}
+
+// pods connects to pods by name: one that says its version, and others that fail. memcached itself is in test/memcached.
+func pods(ctx context.Context, _, pod string, _ int32) (net.Conn, error) {
+	client, server := net.Pipe()
+	switch pod {
+	case "answers":
+		go func() {
+			buffer := make([]byte, 100)
+			for {
+				if _, err := server.Read(buffer); err != nil {
+					return
+				}
+				_, _ = io.WriteString(server, "VERSION 1.6.45\r\n")
+			}
+		}()
+		return client, nil
+	case "answers twice": // to Open, and once more
+		go func() {
+			for range 2 {
+				if _, err := server.Read(make([]byte, 100)); err == nil {
+					_, _ = io.WriteString(server, "VERSION 1.6.45\r\n")
+				}
+			}
+			_ = server.Close()
+		}()
+		return client, nil
+	case "reads only":
+		go func() { _, _ = io.Copy(io.Discard, server) }()
+		return client, nil
+	case "does not connect":
+		<-ctx.Done()
+		return nil, ctx.Err()
+	default:
+		return nil, errors.New("connection refused")
+	}
+}
+
+func TestEach_ReportsEachFailure(t *testing.T) {
+	t.Parallel()
+	pending := target("answers")
+	pending.Pod = pending.Pod.DeepCopy()
+	pending.Pod.UID, pending.Pod.Status.Phase = "pending", corev1.PodPending
+	without := target("answers")
+	without.Err = errors.New("no Secret")
+	targets := []Target{target("answers"), target("reads only"), target("does not connect"), target("refuses"), pending, without}
+	wants := []string{"", "no answer within 500ms", "no answer within 500ms", "connection refused", "the pod is Pending", "no Secret"}
+	pool := NewPool(pods, 500*time.Millisecond)
+	defer pool.Close()
+	var mu sync.Mutex
+	asked := map[int]bool{}
+	errs := pool.Each(t.Context(), targets, func(i int, client *memcached.Client) error {
+		mu.Lock()
+		asked[i] = true
+		mu.Unlock()
+		_, err := client.Version()
+		return err
+	})
+	for i, want := range wants {
+		if got := errs[i]; (got == nil) != (want == "") || got != nil && got.Error() != want {
+			t.Errorf("%s: the error is %v, want %q", targets[i].Pod.Name, got, want)
+		}
+	}
+	if len(asked) != 1 || !asked[0] {
+		t.Errorf("asked are %v, want the first only", asked)
+	}
+}
+
+// memcached ends idle connections where spec.idleTimeoutSeconds is set.
+func TestEach_ConnectsAgainWhenAConnectionWasClosed(t *testing.T) {
+	t.Parallel()
+	var dials atomic.Int32
+	pool := NewPool(func(ctx context.Context, namespace, pod string, port int32) (net.Conn, error) {
+		dials.Add(1)
+		return pods(ctx, namespace, pod, port)
+	}, time.Minute)
+	defer pool.Close()
+	ask := func(name string) error {
+		return pool.Each(t.Context(), []Target{target(name)}, func(_ int, client *memcached.Client) error {
+			_, err := client.Version()
+			return err
+		})[0]
+	}
+	for round := range int32(3) {
+		if err := ask("answers"); err != nil || dials.Load() != 1 {
+			t.Errorf("round %d: %v, after %d connections, want 1", round, err, dials.Load())
+		}
+	}
+	for round := range int32(3) {
+		if err := ask("answers twice"); err != nil || dials.Load() != 2+round {
+			t.Errorf("round %d: %v, after %d connections, want %d", round, err, dials.Load(), 2+round)
+		}
+	}
+	pool.Keep([]Target{target("answers twice")})
+	if err := ask("answers"); err != nil || dials.Load() != 5 {
+		t.Errorf("the pod that was not kept: %v, after %d connections, want 5", err, dials.Load())
+	}
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// table is rows of cells below a head. A row that is shorter than the head may end in text of any length.
+type table struct {
+	head []string
+	rows [][]string
+}
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// write writes the columns as kubectl does.
+func (t *table) write(out io.Writer) error {
+	var text bytes.Buffer
+	columns := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
+	for _, row := range append([][]string{t.head}, t.rows...) {
+		if _, err := io.WriteString(columns, strings.Join(row, "\t")+"\n"); err != nil {
+			return err
+		}
+	}
+	if err := columns.Flush(); err != nil {
+		return err
+	}
+	_, err := text.WriteTo(out)
+	return err
+}

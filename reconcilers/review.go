@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcilers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/discovery"
+	"github.com/example/memcached-operator/reconcilers/sanitize"
+)
+
+// minimumPatch is the patch version of memcached 1.6 below which authentication has known faults: reloading and enforcing
+// users was corrected in 1.6.42 to 1.6.44 (docs/user/compatibility.md).
+const minimumPatch = 44
+
+// Validator validates Memcacheds by rendering them as a reconcile does. It reads the templates in use and the
+// availability of optional kinds, and sends no request.
+type Validator struct{ reconciler *Reconciler }
+
+var _ admission.Validator[*cachev1alpha1.Memcached] = Validator{}
+
+// Validator returns a Validator with the templates of r.
+func (r *Reconciler) Validator() Validator { return Validator{r} }
+
+// ValidateCreate implements admission.Validator. It rejects mc if it would become stalled.
+func (v Validator) ValidateCreate(_ context.Context, mc *cachev1alpha1.Memcached) (admission.Warnings, error) {
+	_, warnings, err := v.review(mc)
+	return warnings, err
+}
+
+// ValidateUpdate implements admission.Validator. It rejects mc if it would become stalled, unless before was already
+// for the same reason, and warns if all pods would be replaced.
+func (v Validator) ValidateUpdate(_ context.Context, before, mc *cachev1alpha1.Memcached) (admission.Warnings, error) {
+	if mc.DeletionTimestamp != nil || equality.Semantic.DeepEqual(before.Spec, mc.Spec) {
+		return nil, nil
+	}
+	next, warnings, err := v.review(mc)
+	previous, _, errBefore := v.review(before)
+	switch {
+	case err != nil && errBefore != nil && err.Error() == errBefore.Error():
+		return admission.Warnings{err.Error()}, nil
+	case err != nil:
+		return nil, err
+	case errBefore == nil:
+		warnings = append(warnings, replacedPods(before, mc, previous, next)...)
+	}
+	return warnings, nil
+}
+
+// ValidateDelete implements admission.Validator.
+func (v Validator) ValidateDelete(context.Context, *cachev1alpha1.Memcached) (admission.Warnings, error) {
+	return nil, nil
+}
+
+// review renders mc. The error is the message that the condition Stalled would have.
+func (v Validator) review(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, admission.Warnings, error) {
+	r := v.reconciler
+	r.templates.RLock()
+	defer r.templates.RUnlock()
+	if mc.Name == "" { // The API server generates it after admission.
+		mc = mc.DeepCopy()
+		mc.Name = mc.GenerateName + "xxxxx"
+	}
+	objects, err := r.renderer.Render(mc)
+	if err != nil {
+		return nil, nil, errors.New(sanitize.Message(err))
+	}
+	warnings := oldImage(mc)
+	unavailable := r.optional.Snapshot()
+	for _, object := range objects {
+		if reason := unavailable[object.GroupVersionKind()]; reason != discovery.Available {
+			warnings = append(warnings, fmt.Sprintf("%s is skipped: %s", object.GetKind(), reason))
+		}
+	}
+	slices.Sort(warnings)
+	return objects, slices.Compact(warnings), nil
+}
+
+// version matches the version in the tag of an image.
+var version = regexp.MustCompile(`:1\.6\.([0-9]{1,4})(?:[-@]|$)`)
+
+// oldImage warns of an image that is older than recommended.
+func oldImage(mc *cachev1alpha1.Memcached) admission.Warnings {
+	match := version.FindStringSubmatch(string(ptr.Deref(mc.Spec.Image, "")))
+	if match == nil {
+		return nil
+	}
+	if patch, err := strconv.Atoi(match[1]); err != nil || patch >= minimumPatch {
+		return nil
+	}
+	return admission.Warnings{fmt.Sprintf("image %s is older than memcached 1.6.%d, before which the reload of users has known faults", *mc.Spec.Image, minimumPatch)}
+}
+
+// replacedPods warns if the change from before to mc replaces all pods. previous and next are their objects.
+func replacedPods(before, mc *cachev1alpha1.Memcached, previous, next []*unstructured.Unstructured) admission.Warnings {
+	pods := ptr.Deref(before.Spec.Size, 1)
+	if pods == 0 || ptr.Deref(mc.Spec.Size, 1) == 0 || ptr.Deref(mc.Spec.Paused, false) {
+		return nil
+	}
+	if equality.Semantic.DeepEqual(podTemplate(previous, before.Name), podTemplate(next, mc.Name)) {
+		return nil
+	}
+	if pods == 1 {
+		return admission.Warnings{"replaces the only pod; its cached data is lost"}
+	}
+	how := "one by one"
+	if mc.Spec.Rollout != nil {
+		how = "as spec.rollout allows"
+	}
+	return admission.Warnings{fmt.Sprintf("replaces all %d pods %s; their cached data is lost", pods, how)}
+}
+
+// podTemplate returns the pod template of the Deployment of the Memcached called name, or nil.
+func podTemplate(objects []*unstructured.Unstructured, name string) any {
+	for _, object := range objects {
+		if object.GroupVersionKind() == appsv1.SchemeGroupVersion.WithKind("Deployment") && object.GetName() == name {
+			template, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "template")
+			return template
+		}
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/command"
+	"github.com/example/memcached-operator/internal/plugin"
+	"github.com/example/memcached-operator/test/e2e/cluster"
+)
+
+// kubectlMemcached runs the plugin and wants its exit code. It returns standard output and standard error.
+func kubectlMemcached(t *testing.T, code int, args ...string) (out, stderr string) {
+	t.Helper()
+	var stdout, errors bytes.Buffer
+	// Other tests use the processors at the same time.
+	if args[0] != "servers" && !slices.Contains(args, "--timeout=5s") {
+		args = append(args, "--timeout=20s")
+	}
+	args = append(args, "--kubeconfig="+suite.Kubeconfig)
+	got := plugin.Run(t.Context(), args, "e2e", command.Streams{In: strings.NewReader(""), Out: &stdout, Err: &errors, Getenv: os.Getenv})
+	if got != code {
+		t.Errorf("kubectl memcached %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, &stdout, &errors)
+	}
+	return stdout.String(), errors.String()
+}
+
+// wantLines fails unless each pattern matches a line of text, from its first column on.
+func wantLines(t *testing.T, text string, patterns ...string) {
+	t.Helper()
+	for _, pattern := range patterns {
+		if !regexp.MustCompile(`(?m)^` + pattern + `\s*$`).MatchString(text) {
+			t.Errorf("no line matches %s:\n%s", pattern, text)
+		}
+	}
+}
+
+// accessible are Memcacheds that require nothing, TLS, a password, and a certificate and a password.
+func accessible(t *testing.T, namespace string) map[string]cluster.Access {
+	t.Helper()
+	// The server's certificate serves clients too, as the exporter needs it.
+	secret, pair := newCertificate(t, namespace)
+	users := newUsers(t, namespace, "right one")
+	none, require := cachev1alpha1.ClientAuthNone, cachev1alpha1.ClientAuthRequire
+	withTLS := func(auth *cachev1alpha1.ClientAuth) func(*cachev1alpha1.MemcachedSpec) {
+		return func(spec *cachev1alpha1.MemcachedSpec) {
+			spec.TLS = &cachev1alpha1.TLS{SecretName: cachev1alpha1.ObjectName(secret.Name), ClientAuth: auth}
+		}
+	}
+	withUsers := func(spec *cachev1alpha1.MemcachedSpec) {
+		spec.Auth = &cachev1alpha1.Auth{SecretName: cachev1alpha1.ObjectName(users.Name)}
+	}
+	memcacheds := []*cachev1alpha1.Memcached{
+		suite.NewMemcached(t, namespace, "plain", 2),
+		suite.NewMemcached(t, namespace, "secured", 2, withTLS(&none)),
+		suite.NewMemcached(t, namespace, "locked", 1, withUsers),
+		suite.NewMemcached(t, namespace, "both", 1, withTLS(&require), withUsers),
+	}
+	for _, mc := range memcacheds {
+		suite.Ready(t, mc)
+	}
+	return map[string]cluster.Access{
+		"plain": {}, "secured": {TLS: trusting(pair)}, "locked": {User: user, Password: "right one"},
+		"both": {TLS: trusting(pair, pair.TLS(t)), User: user, Password: "right one"},
+	}
+}
+
+func TestPlugin_AsksPods(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	var rows []string
+	for name, access := range accessible(t, namespace) {
+		t.Run(name, func(t *testing.T) {
+			pods := suite.Pods(t, namespace, name)
+			holder := pods[len(pods)-1]
+			cache := suite.CacheBy(t, namespace, holder.Name, access)
+			cache.Set("key", "value")
+			cache.Get("key")
+			status, _ := kubectlMemcached(t, 0, "status", name, "-n", namespace)
+			wantLines(t, status, `Memcached  `+namespace+`/`+name, `Ready +True +Ready +\S+ .*`, `Deployment/`+name+` +\S+`, `Service/`+name+` +\S+`)
+			where, _ := kubectlMemcached(t, 0, "where", "key", name, "-n", namespace)
+			servers, _ := kubectlMemcached(t, 0, "servers", name, "-n", namespace)
+			for _, pod := range pods {
+				hits, has := `-`, `no +- +- +-`
+				if pod.Name == holder.Name {
+					hits, has = `100\.0%`, `yes +[1-9]\d* +never +\d+s ago`
+				}
+				beginning := pod.Name + ` +` + pod.Spec.NodeName + ` +`
+				wantLines(t, status, beginning+`True +1\.6\.\d+ +0% of 64Mi +`+hits+` +0\.0 +\d+/1024 +(\d\.\d\dx|-)`)
+				wantLines(t, where, beginning+has)
+				wantLines(t, servers, regexp.QuoteMeta(pod.Status.PodIP)+`:11211`)
+				rows = append(rows, name+` +`+beginning+`0% of 64Mi +(-|\d+\.\d%) +\d+\.\d +0\.0 +0\.0 +\d+/1024 +(\d\.\d\dx|-)`)
+			}
+		})
+	}
+	top, _ := kubectlMemcached(t, 0, "top", "-n", namespace, "--count=2", "--interval=500ms")
+	wantLines(t, top, append(rows, `.* every 500ms  Memcacheds: 4  pods: 6`)...)
+	if got := strings.Count(top, "MEMCACHED "); got != 2 {
+		t.Errorf("top prints %d tables, want 2:\n%s", got, top)
+	}
+	_, stderr := kubectlMemcached(t, 1, "where", "absent", "plain", "-n", namespace)
+	if stderr != "" {
+		t.Errorf("where prints %q to standard error", stderr)
+	}
+}
+
+func TestPlugin_ShowsPodsThatDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	secret, _ := newCertificate(t, namespace)
+	mc := suite.NewMemcached(t, namespace, "cache", 2, func(spec *cachev1alpha1.MemcachedSpec) {
+		spec.TLS = &cachev1alpha1.TLS{SecretName: cachev1alpha1.ObjectName(secret.Name)}
+	})
+	suite.Ready(t, mc)
+	pods := suite.Pods(t, namespace, "cache")
+	signal := func(name string) {
+		suite.Exec(t, namespace, pods[0].Name, "reloader", "sh", "-c",
+			`for p in /proc/[0-9]*; do if [ "$(cat $p/comm)" = memcached ]; then kill -`+name+` ${p#/proc/}; fi; done`)
+	}
+	answers := ` +\S+ +True +1\.6\.\d+ .*`
+	// The kernel still takes connections to a stopped process, as the probes see.
+	signal("STOP")
+	status, _ := kubectlMemcached(t, 1, "status", "cache", "-n", namespace, "--timeout=5s")
+	wantLines(t, status, pods[0].Name+` +\S+ +True +no answer within 5s`, pods[1].Name+answers)
+	signal("CONT")
+	status, _ = kubectlMemcached(t, 0, "status", "cache", "-n", namespace, "--timeout=5s")
+	wantLines(t, status, pods[0].Name+answers, pods[1].Name+answers)
+}
+
+// TestPlugin_NamesMissingPermissions runs the plugin as users who lack one permission.
+func TestPlugin_NamesMissingPermissions(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	users := newUsers(t, namespace, "right")
+	suite.Ready(t, suite.NewMemcached(t, namespace, "cache", 1, func(spec *cachev1alpha1.MemcachedSpec) {
+		spec.Auth = &cachev1alpha1.Auth{SecretName: cachev1alpha1.ObjectName(users.Name)}
+	}))
+	pod := suite.Pods(t, namespace, "cache")[0]
+	rules := map[string]rbacv1.PolicyRule{
+		"memcacheds":       {APIGroups: []string{"cache.example.com"}, Resources: []string{"memcacheds"}, Verbs: []string{"get"}},
+		"pods":             {APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
+		"pods/portforward": {APIGroups: []string{""}, Resources: []string{"pods/portforward"}, Verbs: []string{"create"}},
+		"secrets":          {APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}, ResourceNames: []string{users.Name}},
+	}
+	for denied, test := range map[string]struct {
+		code      int
+		row, want string
+	}{
+		"nothing":          {0, "0% of 64Mi .*", ""},
+		"pods/portforward": {1, "missing permission", "create pods/portforward in namespace %s, needed to ask memcached for its statistics: ask an administrator for a role with verb create on pods/portforward"},
+		"secrets":          {1, "missing permission", "get secrets users in namespace %s, needed to authenticate to memcached: ask an administrator for a role with verb get on secrets"},
+	} {
+		person := "without-" + strings.ReplaceAll(denied, "/", "-")
+		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: person}}
+		for resource, rule := range rules {
+			if resource != denied {
+				role.Rules = append(role.Rules, rule)
+			}
+		}
+		cluster.Must(t, suite.Create(t.Context(), role))
+		cluster.Must(t, suite.Create(t.Context(), &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: person}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: person},
+			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: person}},
+		}))
+		out, stderr := kubectlMemcached(t, test.code, "top", "cache", "-n", namespace, "--as="+person, "--count=1", "--interval=200ms")
+		wantLines(t, out, `cache +`+pod.Name+` +`+pod.Spec.NodeName+` +`+test.row)
+		want := ""
+		if test.want != "" {
+			want = "kubectl memcached top: missing permission to " + fmt.Sprintf(test.want, namespace) + "\n"
+		}
+		if stderr != want {
+			t.Errorf("without permission for %s it prints %q, want %q", denied, stderr, want)
+		}
+	}
+}
