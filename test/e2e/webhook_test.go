@@ -23,11 +23,13 @@ func TestWebhook_IsTurnedOnAndOff(t *testing.T) {
 	const service, secret = "memcached-operator-webhook-service", "memcached-operator-webhook-server-cert"
 	const unknownField = "spec.template.spec.nodeNames: unknown field"
 	const configuration = "memcached-operator-validating-webhook-configuration"
+	// Forced, since other tests have changed the operator's arguments.
+	apply := []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}
 	namespace, own := suite.NewNamespace(t), suite.operator.Namespace
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "cache", 2))
 	authority := suite.WebhookSecret(t, own, secret, service)
 	defer func() { // not a cleanup, in which t.Context() is done
-		suite.KubectlInput(t, installerOf(t, "WEBHOOK="), "apply", "--server-side", "-f", "-")
+		suite.KubectlInput(t, installerOf(t, "WEBHOOK="), apply...)
 		for _, object := range []string{"secret/" + secret, "service/" + service, "validatingwebhookconfiguration/" + configuration} {
 			suite.Kubectl(t, "delete", "--namespace="+own, object)
 		}
@@ -35,7 +37,7 @@ func TestWebhook_IsTurnedOnAndOff(t *testing.T) {
 		suite.operator.Leader(t)
 	}()
 	objects := withoutCertManager(installerOf(t, "WEBHOOK=true"))
-	suite.KubectlInput(t, objects, "apply", "--server-side", "-f", "-")
+	suite.KubectlInput(t, objects, apply...)
 	suite.operator.Settled(t)
 	suite.operator.Leader(t)
 	suite.Kubectl(t, "patch", "validatingwebhookconfiguration", configuration, "--type=json",
