@@ -9,9 +9,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/command"
 	"github.com/example/memcached-operator/internal/plugin/caches"
 	"github.com/example/memcached-operator/internal/plugin/stats"
 )
@@ -149,4 +152,36 @@ func TestWhere_Golden(t *testing.T) {
 			{Target: newTarget("cache", "cache-e", "node-2", "10.0.0.4"), err: forbidden()},
 		})
 	})
+}
+
+func TestExpiry_IsThatOfAllVersions(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"-1": "never", "0": "0s", "90": "90s", "-90": "90s", "-7200": "120m", "": none, "soon": none, "--5": none} {
+		if got := expiry(text); got != want {
+			t.Errorf("an item with exp=%s expires in %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestTable_DoesNotControlTheTerminal(t *testing.T) {
+	t.Parallel()
+	var out, stderr bytes.Buffer
+	rows := &table{head: []string{"A", "B"}}
+	rows.add("\x1b[2Jcleared", "two\r\n\tlines\f")
+	if err := rows.write(&out); err != nil || out.String() != "A              B\n^[[2Jcleared   two lines\n" {
+		t.Errorf("the table is %q, %v", &out, err)
+	}
+	out.Reset()
+	mc := memcachedOf(t, `{metadata: {namespace: shop, name: cache}, spec: {}, status: {image: "\e[2J"}}`)
+	if err := (status{memcached: mc, now: now}).write(&out); err != nil || !strings.Contains(out.String(), "\nImage      ^[[2J\n") {
+		t.Errorf("the status is %q, %v", &out, err)
+	}
+	out.Reset()
+	if err := (frame{at: now, problem: errors.New("\x1b[2J")}).write(&out); err != nil || strings.Contains(out.String(), "\x1b") {
+		t.Errorf("the frame is %q, %v", &out, err)
+	}
+	p := &program{streams: command.Streams{Err: &stderr}}
+	if p.printError(&cobra.Command{Use: "top"}, errors.New("\x1b[2J")); stderr.String() != "top: ^[[2J\n" {
+		t.Errorf("the error is %q", &stderr)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/example/memcached-operator/internal/command"
 	"github.com/example/memcached-operator/internal/plugin/stats"
@@ -87,6 +88,6 @@ func atMost(count int) cobra.PositionalArgs {
 // printError prints an error, a line for each that it joins.
 func (p *program) printError(called *cobra.Command, err error) {
 	for line := range strings.Lines(err.Error()) {
-		_, _ = fmt.Fprintf(p.streams.Err, "%s: %s\n", called.CommandPath(), strings.TrimSuffix(line, "\n"))
+		_, _ = fmt.Fprintf(p.streams.Err, "%s: %s\n", called.CommandPath(), printers.EscapeTerminal(strings.TrimSuffix(line, "\n")))
 	}
 }

@@ -75,6 +75,15 @@ func setSkews(rows []row) {
 	}
 }
 
+// rowErrors returns the error of each row.
+func rowErrors(rows []row) []error {
+	errs := make([]error, len(rows))
+	for i, r := range rows {
+		errs[i] = r.err
+	}
+	return errs
+}
+
 // ready returns whether the pod is ready, as a word.
 func (r row) ready() string {
 	if caches.IsReady(r.Pod) {

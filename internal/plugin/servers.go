@@ -29,7 +29,7 @@ the same order:
   loki      a memcached_client block of Loki, with the name in which it discovers the addresses itself
 
 Addresses of pods change when pods are replaced: clients in the cluster should use the name in status.endpoint. All
-forms but loki have the pods without those that are not running.
+forms but loki leave out pods that have no address yet.
 
 It needs permission to get the Memcached and list pods.`
 
@@ -67,9 +67,19 @@ func (p *program) newServersCommand() *cobra.Command {
 			if !found {
 				return fmt.Errorf("--output: %q is not one of list, json, mcrouter and loki", output)
 			}
-			return p.servers(cmd, connection, strings.Join(args, ""), func(mc *cachev1alpha1.Memcached, servers []server) error {
-				return write(p.streams.Out, mc, servers, domain)
-			})
+			mc, pods, err := p.readPods(cmd, connection, strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			servers, without := serversOf(pods)
+			if err := write(p.streams.Out, mc, servers, domain); err != nil {
+				return err
+			}
+			if without > 0 && output != "loki" { // which discovers the addresses
+				p.printError(cmd, fmt.Errorf("left out because they have no address yet: %d of %d pods", without, len(pods)))
+				return errIncomplete
+			}
+			return nil
 		},
 	}
 	connection.addFlags(cmd, false)
@@ -80,29 +90,18 @@ func (p *program) newServersCommand() *cobra.Command {
 	return cmd
 }
 
-func (p *program) servers(cmd *cobra.Command, connection *connection, name string, write func(*cachev1alpha1.Memcached, []server) error) error {
-	ctx := cmd.Context()
+// readPods returns the named Memcached, or the only one, and its pods.
+func (p *program) readPods(cmd *cobra.Command, connection *connection, name string) (*cachev1alpha1.Memcached, []corev1.Pod, error) {
 	s, err := connection.open(p.dial)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	mc, err := s.Get(ctx, s.namespace, name)
+	mc, err := s.Get(cmd.Context(), s.namespace, name)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	pods, err := s.Pods(ctx, mc.Namespace, mc.Name)
-	if err != nil {
-		return err
-	}
-	servers, without := serversOf(pods[client.ObjectKeyFromObject(mc)])
-	if err := write(mc, servers); err != nil {
-		return err
-	}
-	if without > 0 {
-		p.printError(cmd, fmt.Errorf("%d pods are left out: they have no address yet", without))
-		return errIncomplete
-	}
-	return nil
+	pods, err := s.Pods(cmd.Context(), mc.Namespace, mc.Name)
+	return mc, pods[client.ObjectKeyFromObject(mc)], err
 }
 
 // serversOf returns the servers in pods, sorted by their addresses as text, and the number of pods without an address.

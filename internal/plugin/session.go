@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -168,17 +169,17 @@ func podProblem(err error) string {
 	return err.Error()
 }
 
-// printProblems prints each problem that concerns more than a pod, a line each, and returns errIncomplete if there is a
-// problem at all.
-func (p *program) printProblems(called *cobra.Command, errs ...error) error {
-	incomplete := false
-	for _, err := range errs {
-		incomplete = incomplete || err != nil
+// printProblems prints errors, a line each: those that concern more than a pod, and the permissions that are missing for
+// pods, whose other errors stand beside them. It returns errIncomplete if there is an error at all.
+func (p *program) printProblems(called *cobra.Command, general, ofPods []error) error {
+	printed := map[string]bool{}
+	for _, err := range slices.Concat(general, stats.Missing(ofPods)) {
+		if err != nil && !printed[err.Error()] {
+			printed[err.Error()] = true
+			p.printError(called, err)
+		}
 	}
-	for _, missing := range stats.Missing(errs) {
-		p.printError(called, missing)
-	}
-	if incomplete {
+	if errors.Join(slices.Concat(general, ofPods)...) != nil {
 		return errIncomplete
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/internal/plugin/stats"
@@ -88,11 +89,7 @@ func (p *program) status(cmd *cobra.Command, connection *connection, interval ti
 	if err := view.write(p.streams.Out); err != nil {
 		return err
 	}
-	errs := []error{errObjects, errPods}
-	for _, r := range rows {
-		errs = append(errs, r.err)
-	}
-	return p.printProblems(cmd, errs...)
+	return p.printProblems(cmd, []error{errObjects, errPods}, rowErrors(rows))
 }
 
 // shippedKinds returns the kinds of the embedded templates.
@@ -143,14 +140,14 @@ func wait(ctx context.Context, d time.Duration) error {
 // write writes s for people.
 func (s status) write(out io.Writer) error {
 	mc := s.memcached
-	_, err := fmt.Fprintf(out, "Memcached  %s/%s\nPods       %s ready\nEndpoint   %s\nImage      %s\nAccess     %s\n", mc.Namespace, mc.Name,
+	head := fmt.Sprintf("Memcached  %s/%s\nPods       %s ready\nEndpoint   %s\nImage      %s\nAccess     %s\n", mc.Namespace, mc.Name,
 		cmp.Or(mc.Status.PodsReady, none), cmp.Or(mc.Status.Endpoint, none), cmp.Or(mc.Status.Image, none), requirements(mc.Spec))
-	if err != nil {
+	if _, err := io.WriteString(out, printers.EscapeTerminal(head)); err != nil {
 		return err
 	}
 	conditions := table{head: []string{"CONDITION", "STATUS", "REASON", "AGE", "MESSAGE"}}
 	for _, condition := range mc.Status.Conditions {
-		conditions.add(condition.Type, string(condition.Status), condition.Reason, s.age(condition.LastTransitionTime), oneLine(condition.Message))
+		conditions.add(condition.Type, string(condition.Status), condition.Reason, s.age(condition.LastTransitionTime), condition.Message)
 	}
 	objects := table{head: []string{"OBJECT", "AGE"}}
 	for _, object := range s.objects {
@@ -197,6 +194,3 @@ func requirements(spec cachev1alpha1.MemcachedSpec) string {
 	}
 	return cmp.Or(strings.Join(needs, ", "), "plain text, no password")
 }
-
-// oneLine keeps a message of several lines within its cell.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"k8s.io/cli-runtime/pkg/printers"
 )
 
 // table is rows of cells below a head. A row that is shorter than the head may end in text of any length.
@@ -15,7 +17,17 @@ type table struct {
 	rows [][]string
 }
 
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+// add adds a row. Cells are text of the cluster and of memcached: what would end them or control the terminal is replaced.
+func (t *table) add(cells ...string) {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		row[i] = printers.EscapeTerminal(oneLine(cell))
+	}
+	t.rows = append(t.rows, row)
+}
+
+// oneLine keeps a text of several lines within its cell.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // write writes the columns as kubectl does.
 func (t *table) write(out io.Writer) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/internal/plugin/stats"
@@ -108,7 +109,7 @@ func (p *program) top(cmd *cobra.Command, o *topOptions) error {
 		}
 	}
 	v.close()
-	return p.printProblems(cmd, last.errs()...)
+	return p.printProblems(cmd, []error{last.problem}, rowErrors(last.rows))
 }
 
 // frame is what top shows at a time.
@@ -152,14 +153,6 @@ func (s *session) memcacheds(ctx context.Context, name string) ([]cachev1alpha1.
 	return []cachev1alpha1.Memcached{*mc}, nil
 }
 
-func (f frame) errs() []error {
-	errs := []error{f.problem}
-	for _, r := range f.rows {
-		errs = append(errs, r.err)
-	}
-	return errs
-}
-
 // write writes the frame as lines of text.
 func (f frame) write(out io.Writer) error {
 	failed := 0
@@ -193,11 +186,11 @@ func (f frame) write(out io.Writer) error {
 	if err := t.write(out); err != nil {
 		return err
 	}
-	for _, missing := range stats.Missing(f.errs()) {
+	for _, missing := range stats.Missing(append(rowErrors(f.rows), f.problem)) {
 		_, _ = fmt.Fprintln(out, missing)
 	}
 	if f.problem != nil && len(stats.Missing([]error{f.problem})) == 0 {
-		_, _ = fmt.Fprintln(out, f.problem)
+		_, _ = fmt.Fprintln(out, printers.EscapeTerminal(f.problem.Error()))
 	}
 	_, err := fmt.Fprintln(out)
 	return err

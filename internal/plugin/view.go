@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -44,7 +45,7 @@ func (v *view) show(f frame) error {
 	if v.size == nil {
 		return f.write(v.out)
 	}
-	columns, lines, err := v.size()
+	columns, lines, err := v.size() // 0 on a serial line
 	if err != nil {
 		return fmt.Errorf("reading the size of the terminal: %w", err)
 	}
@@ -57,7 +58,7 @@ func (v *view) show(f frame) error {
 		screen.WriteString(enterScreen)
 	}
 	screen.WriteString(home)
-	screen.WriteString(fit(strings.TrimRight(text.String(), "\n"), columns, lines))
+	screen.WriteString(fit(strings.TrimRight(text.String(), "\n"), cmp.Or(columns, 80), cmp.Or(lines, 24)))
 	screen.WriteString(endOfScreen)
 	_, err = screen.WriteTo(v.out)
 	return err

@@ -93,7 +93,7 @@ func (p *program) where(cmd *cobra.Command, connection *connection, key, name st
 	if !found {
 		errs = append(errs, errors.New("no pod has the key"))
 	}
-	return p.printProblems(cmd, errs...)
+	return p.printProblems(cmd, nil, errs)
 }
 
 func writeLocations(out io.Writer, locations []location) error {
@@ -110,21 +110,26 @@ func writeLocations(out io.Writer, locations []location) error {
 			if text := seconds(l.item["la"]); text != none {
 				lastUsed = text + " ago"
 			}
-			t.add(l.Pod.Name, node, "yes", cmp.Or(l.item["size"], none), seconds(l.item["exp"]), lastUsed)
+			t.add(l.Pod.Name, node, "yes", cmp.Or(l.item["size"], none), expiry(l.item["exp"]), lastUsed)
 		}
 	}
 	return t.write(out)
 }
 
-// seconds returns a number of seconds as people read it. memcached says -1 for never.
-func seconds(text string) string {
-	count, err := strconv.ParseInt(text, 10, 32)
-	switch {
-	case err != nil:
-		return none
-	case count < 0:
+// expiry returns in how many seconds an item expires, as people read it. memcached says -1 for never, and before 1.6.24 it
+// says the number of seconds with the wrong sign (https://github.com/memcached/memcached/issues/1100).
+func expiry(text string) string {
+	if text == "-1" {
 		return "never"
-	default:
-		return duration.HumanDuration(time.Duration(count) * time.Second)
 	}
+	return seconds(strings.TrimPrefix(text, "-"))
+}
+
+// seconds returns a number of seconds as people read it.
+func seconds(text string) string {
+	count, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return none
+	}
+	return duration.HumanDuration(time.Duration(count) * time.Second)
 }

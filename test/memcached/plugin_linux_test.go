@@ -4,7 +4,9 @@ package memcached_test
 
 import (
 	"context"
+	"io"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -64,6 +66,7 @@ func TestPlugin_IsServedByMemcached(t *testing.T) {
 				t.Errorf("the sample is %+v", s)
 			}
 			if test.rotated == nil {
+				wantExpiry(t, p.port, pool, targets)
 				return
 			}
 			pool.Close()
@@ -72,6 +75,34 @@ func TestPlugin_IsServedByMemcached(t *testing.T) {
 				t.Errorf("the error is %v, want %s", errs[0], test.failure)
 			}
 		})
+	}
+}
+
+// wantExpiry fails unless the plugin is told in how many seconds an item expires, and how often a key was asked for: gat
+// counts as touch alone, so that gets are hits and misses.
+func wantExpiry(t *testing.T, port string, pool *stats.Pool, targets []stats.Target) {
+	t.Helper()
+	before, errs := pool.Samples(t.Context(), targets)
+	testenv.NoError(t, errs[0])
+	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", port))
+	testenv.NoError(t, err)
+	defer func() { _ = connection.Close() }()
+	_, err = io.WriteString(connection, "set brief 0 7200 1\r\nx\r\ngat 7200 brief\r\ngat 7200 absent\r\nget brief\r\nget absent\r\nquit\r\n")
+	testenv.NoError(t, err)
+	_, err = io.ReadAll(connection)
+	testenv.NoError(t, err)
+	errs = pool.Each(t.Context(), targets, func(_ int, client *memcached.Client) error {
+		item, err := client.Item("brief")
+		if seconds, _ := strconv.Atoi(item["exp"]); err == nil && (seconds < 7000 || seconds > 7200) {
+			t.Errorf("the item expires in %q", item["exp"])
+		}
+		return err
+	})
+	testenv.NoError(t, errs[0])
+	after, errs := pool.Samples(t.Context(), targets)
+	testenv.NoError(t, errs[0])
+	if gets, hits := after[0].Gets-before[0].Gets, after[0].Hits-before[0].Hits; gets != 2 || hits != 1 {
+		t.Errorf("%d gets and %d hits are counted, want 2 and 1", gets, hits)
 	}
 }
 

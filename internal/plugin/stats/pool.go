@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -52,20 +53,32 @@ func NewPool(dial DialFunc, timeout time.Duration) *Pool {
 	return &Pool{dial: dial, timeout: timeout, clients: map[types.UID]connected{}}
 }
 
-// Each calls ask for each target, in parallel, and returns the errors in the order of the targets.
+// Each calls ask for each target, in parallel, and returns the errors in the order of the targets. When a call panics, Each
+// does: the caller may have a terminal to restore.
 func (p *Pool) Each(ctx context.Context, targets []Target, ask func(i int, client *memcached.Client) error) []error {
 	errs := make([]error, len(targets))
 	slots := make(chan struct{}, maxParallel)
+	panics := make(chan string, len(targets))
 	var group sync.WaitGroup
 	for i, target := range targets {
 		group.Go(func() {
+			defer func() {
+				if cause := recover(); cause != nil {
+					panics <- fmt.Sprintf("%v\n\n%s", cause, debug.Stack())
+				}
+			}()
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			errs[i] = p.one(ctx, target, func(client *memcached.Client) error { return ask(i, client) })
 		})
 	}
 	group.Wait()
-	return errs
+	select {
+	case text := <-panics:
+		panic(text)
+	default:
+		return errs
+	}
 }
 
 // one asks one memcached. Its connection is kept only if there is no error.
@@ -122,7 +135,9 @@ func (p *Pool) client(ctx context.Context, target Target) (client connected, kep
 	// A TLS handshake ends with ctx; a password is sent and answered by the connection alone.
 	stop := context.AfterFunc(ctx, func() { _ = connection.Close() })
 	defer stop()
-	opened, err := memcached.Open(ctx, connection, target.Access)
+	access := target.Access
+	access.Timeout = 2 * p.timeout // ctx ends first, and says so
+	opened, err := memcached.Open(ctx, connection, access)
 	if err != nil {
 		return connected{}, false, err
 	}

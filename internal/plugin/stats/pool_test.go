@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -119,4 +120,47 @@ func TestEach_ConnectsAgainWhenAConnectionWasClosed(t *testing.T) {
 	if err := ask("answers"); err != nil || dials.Load() != 5 {
 		t.Errorf("the pod that was not kept: %v, after %d connections, want 5", err, dials.Load())
 	}
+}
+
+// deadline is a connection that remembers its deadline.
+type deadline struct {
+	net.Conn
+	at time.Time
+}
+
+// SetDeadline implements net.Conn.
+func (d *deadline) SetDeadline(at time.Time) error {
+	d.at = at
+	return d.Conn.SetDeadline(at)
+}
+
+func TestEach_WaitsForTheWholeTimeout(t *testing.T) {
+	t.Parallel()
+	var connection *deadline
+	pool := NewPool(func(ctx context.Context, namespace, pod string, port int32) (net.Conn, error) {
+		inner, err := pods(ctx, namespace, pod, port)
+		connection = &deadline{Conn: inner}
+		return connection, err
+	}, time.Hour)
+	defer pool.Close()
+	errs := pool.Each(t.Context(), []Target{target("answers")}, func(_ int, client *memcached.Client) error {
+		_, err := client.Version()
+		return err
+	})
+	if left := time.Until(connection.at); errs[0] != nil || left < time.Hour/2 {
+		t.Errorf("the deadline is in %s, %v, want an hour", left, errs[0])
+	}
+}
+
+func TestEach_PanicsWhereItsCallerCanRecover(t *testing.T) {
+	t.Parallel()
+	pool := NewPool(pods, time.Minute)
+	defer pool.Close()
+	defer func() {
+		if text, ok := recover().(string); !ok || !strings.HasPrefix(text, "out of order\n\n") || !strings.Contains(text, "pool_test.go:") {
+			t.Errorf("it panics with %q, want the cause and its stack", text)
+		}
+	}()
+	pool.Each(t.Context(), []Target{target("answers"), target("refuses")}, func(int, *memcached.Client) error { panic("out of order") })
+	t.Error("it does not panic")
 }

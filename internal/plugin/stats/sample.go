@@ -50,20 +50,22 @@ type Interval struct {
 	Gets, Hits, Sets, Evictions uint64
 }
 
-// SinceStart returns the change of a memcached since its process began.
+// SinceStart returns the change of a memcached since its process began. memcached counts whole seconds.
 func (s Sample) SinceStart() Interval {
-	return Interval{Seconds: s.Uptime.Seconds(), Gets: s.Gets, Hits: s.Hits, Sets: s.Sets, Evictions: s.Evictions}
+	return Interval{Seconds: max(s.Uptime.Seconds(), 1), Gets: s.Gets, Hits: s.Hits, Sets: s.Sets, Evictions: s.Evictions}
 }
 
 // Since returns the change between before and s. It is false when there is none: the process began in between, or the
 // counters were reset.
 func (s Sample) Since(before Sample) (Interval, bool) {
-	seconds := s.At.Sub(before.At).Seconds()
-	if before.At.IsZero() || seconds <= 0 || s.Uptime < before.Uptime || s.Gets < before.Gets || s.Sets < before.Sets || s.Hits < before.Hits || s.Evictions < before.Evictions {
+	elapsed := s.At.Sub(before.At)
+	// A process that began after before may run for longer than the one before it did, and have counted more.
+	began := s.Uptime < before.Uptime || s.Uptime < elapsed
+	if before.At.IsZero() || elapsed <= 0 || began || s.Gets < before.Gets || s.Sets < before.Sets || s.Hits < before.Hits || s.Evictions < before.Evictions {
 		return Interval{}, false
 	}
 	return Interval{
-		Seconds: seconds, Gets: s.Gets - before.Gets, Hits: s.Hits - before.Hits, Sets: s.Sets - before.Sets,
+		Seconds: elapsed.Seconds(), Gets: s.Gets - before.Gets, Hits: s.Hits - before.Hits, Sets: s.Sets - before.Sets,
 		Evictions: s.Evictions - before.Evictions,
 	}, true
 }

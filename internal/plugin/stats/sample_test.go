@@ -73,8 +73,23 @@ func TestSince_NeedsTheSameProcess(t *testing.T) {
 			t.Errorf("the interval is %+v", interval)
 		}
 	}
+	young := Sample{At: time.Unix(100, 0), Uptime: time.Second, Gets: 5}
+	if interval, ok := (Sample{At: time.Unix(160, 0), Uptime: 30 * time.Second, Gets: 500}).Since(young); ok {
+		t.Errorf("there is an interval %+v to a process that began within it and has counted more", interval)
+	}
+	if _, ok := (Sample{At: time.Unix(160, 0), Uptime: 61 * time.Second, Gets: 500}).Since(young); !ok {
+		t.Error("there is no interval of a process that runs for longer")
+	}
 	if _, ok := before.Since(Sample{}); ok {
 		t.Error("there is an interval without an earlier sample")
+	}
+}
+
+func TestSinceStart_LastsASecondAtLeast(t *testing.T) {
+	t.Parallel()
+	old, begun := Sample{Uptime: 10 * time.Second, Gets: 100}.SinceStart(), Sample{Gets: 10}.SinceStart()
+	if got := Skews([]Interval{old, begun}); !slices.Equal(got, []float64{1, 1}) {
+		t.Errorf("the skews are %v, want 1 for the process that has just begun too", got)
 	}
 }
 
