@@ -99,14 +99,14 @@ func report(out io.Writer, production, tests group, golden, readme int) {
 		{"README.md, lines", float64(readme), 150, ""},
 	}
 	for _, f := range figures {
-		goal, verdict := "", ""
+		goal, result := "", ""
 		if f.goal > 0 {
-			goal, verdict = fmt.Sprintf("<= %v", f.goal), "met"
+			goal, result = fmt.Sprintf("<= %v", f.goal), "met"
 			if f.value > f.goal {
-				verdict = "missed"
+				result = "missed"
 			}
 		}
-		fmt.Fprintln(out, strings.TrimRight(fmt.Sprintf("%-33s %8s %8s  %-6s  %s", f.name, number(f.value), goal, verdict, f.where), " "))
+		fmt.Fprintln(out, strings.TrimRight(fmt.Sprintf("%-33s %8s %8s  %-6s  %s", f.name, number(f.value), goal, result, f.where), " "))
 	}
 }
 

@@ -77,7 +77,7 @@ var drifts = map[string]struct {
 		`add /spec/template/spec/containers/0/readinessProbe/httpGet {"path": "/", "port": 80}`), reclaimed},
 }
 
-// What others change of what we render is put back, by exactly one write.
+// Drift is reverted by exactly one write.
 func TestApply_RevertsDrift(t *testing.T) {
 	t.Parallel()
 	for sentence, test := range drifts {
@@ -121,8 +121,7 @@ func TestApply_RevertsExternalNameService(t *testing.T) {
 	w.mustHold("once it is reverted", service)
 }
 
-// A difference is also put back where the first look at it comes from the cache of
-// an operator that was just started.
+// Drift is also reverted where it is first read from the cache of an operator that was just started.
 func TestApply_RevertsDriftAfterRestart(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t)

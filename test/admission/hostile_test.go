@@ -70,7 +70,7 @@ func (i install) run(t *testing.T, rows []row) {
 	inParallel(trials, func(trial trial) { i.send(t, trial) })
 	i.settle(t)
 	after := list(t, i.namespace)
-	inParallel(trials, func(trial trial) { i.judge(t, trial, before, after) })
+	inParallel(trials, func(trial trial) { i.compare(t, trial, before, after) })
 	if foreign := after.of(t, ""); !maps.Equal(foreign, before.of(t, "")) {
 		t.Errorf("objects of others changed: %v", foreign)
 	}
@@ -174,8 +174,8 @@ func (i install) send(t *testing.T, tr trial) {
 	}
 }
 
-// judge compares the objects of a trial's Memcached with those before and the plain ones.
-func (i install) judge(t *testing.T, tr trial, before, after objects) {
+// compare compares the objects of a trial's Memcached with those before and the plain ones.
+func (i install) compare(t *testing.T, tr trial, before, after objects) {
 	plain, was, is := before.of(t, plainName), before.of(t, tr.target), after.of(t, tr.target)
 	gained := i.gains(t, tr, after, func(key string) bool { return is[key] != was[key] && is[key] != plain[key] })
 	for key := range was {

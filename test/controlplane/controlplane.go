@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package controlplane gives tests a real Kubernetes control plane on loopback: the
-// one that hack/cluster builds and runs. It lives as long as the test process, and
-// goes with it however that ends.
+// one that hack/cluster builds and runs. It runs as long as the test process, and
+// is stopped however that ends.
 package controlplane
 
 import (

@@ -37,6 +37,7 @@ var blocks = map[string][]string{
 	"docs/user/upgrade.md":           {"TestInstall_OneFile", "TestInstall_OneFile", "TestInstall_OneFile", "TestRollOut_HaltsWhenOneIsStalled"},
 	"docs/crd-versions.md":           slices.Repeat([]string{"TestVersions_AddStoreMigrateRemove"}, 11),
 	"docs/release.md":                {"builds for four platforms", "is an example", "runs for an hour", "is part of make e2e-olm"},
+	"manifests/README.md":            slices.Concat(slices.Repeat([]string{"TestRender"}, 4), slices.Repeat([]string{"TestRecipes"}, 12)),
 	"docs/testing.md":                {".ci/run runs the first one; the others take hours"},
 }
 

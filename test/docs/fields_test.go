@@ -52,12 +52,12 @@ func fieldsOf(of reflect.Type, prefix string) []string {
 		name = prefix + name
 		inner := field.Type
 		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
-			if inner.Kind() == reflect.Slice && inner.Elem().Kind() == reflect.Struct && isOurs(inner.Elem()) {
+			if inner.Kind() == reflect.Slice && inner.Elem().Kind() == reflect.Struct && isOwnType(inner.Elem()) {
 				name += "[]"
 			}
 			inner = inner.Elem()
 		}
-		if inner.Kind() == reflect.Struct && isOurs(inner) {
+		if inner.Kind() == reflect.Struct && isOwnType(inner) {
 			fields = append(fields, fieldsOf(inner, name+".")...)
 		} else {
 			fields = append(fields, name)
@@ -66,6 +66,6 @@ func fieldsOf(of reflect.Type, prefix string) []string {
 	return fields
 }
 
-func isOurs(of reflect.Type) bool {
+func isOwnType(of reflect.Type) bool {
 	return of.PkgPath() == reflect.TypeFor[cachev1alpha1.MemcachedSpec]().PkgPath() && !slices.Contains(ofKubernetes, of)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/example/memcached-operator/test/testenv"
 )
 
-// everywhere is the key of oldNames for all directories.
+// everywhere is the key of oldNames for all directories, in which no identifier may have the name.
 const everywhere = "."
 
 // oldNames are identifiers that were replaced by standard terms, with what replaced them, by the
@@ -81,10 +81,11 @@ func TestWords_AreStandardTerms(t *testing.T) {
 	t.Parallel()
 	findings := map[string][]string{}
 	for _, file := range files(t, ".", ".go") {
-		for _, name := range declared(t, file) {
-			for _, directory := range []string{everywhere, path.Dir(file)} {
+		parsed := parse(t, file)
+		for directory, names := range map[string][]string{everywhere: identifiers(parsed), path.Dir(file): declared(parsed)} {
+			for _, name := range names {
 				if now, old := oldNames[directory][name]; old {
-					findings[file] = append(findings[file], fmt.Sprintf("declares %s: call it %s", name, now))
+					findings[file] = append(findings[file], fmt.Sprintf("has %s: call it %s", name, now))
 				}
 			}
 		}
@@ -103,11 +104,22 @@ func TestWords_AreStandardTerms(t *testing.T) {
 	}
 }
 
-// declared returns the names that a Go file declares at its top level, methods among them.
-func declared(t *testing.T, file string) []string {
-	t.Helper()
+// identifiers returns all identifiers of a Go file, those of fields and variables among them.
+func identifiers(file *ast.File) []string {
 	var names []string
-	for _, declaration := range parse(t, file).Decls {
+	ast.Inspect(file, func(node ast.Node) bool {
+		if identifier, ok := node.(*ast.Ident); ok {
+			names = append(names, identifier.Name)
+		}
+		return true
+	})
+	return names
+}
+
+// declared returns the names that a Go file declares at its top level, methods among them.
+func declared(file *ast.File) []string {
+	var names []string
+	for _, declaration := range file.Decls {
 		switch declaration := declaration.(type) {
 		case *ast.FuncDecl:
 			names = append(names, declaration.Name.Name)

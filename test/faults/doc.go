@@ -6,5 +6,5 @@
 // with an undisturbed run. Its tests have the build tag faults; -short selects the short form.
 //
 // A goal is a test: it records a figure, and the suite ends with a table of goal, figure and
-// verdict.
+// result.
 package faults

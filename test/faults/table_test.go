@@ -49,14 +49,14 @@ func (b *table) print(w io.Writer) int {
 		// What cannot be printed is lost; the exit status tells the same.
 		_, _ = fmt.Fprintf(out, "%s\t%s\t%s\n", cells...)
 	}
-	line("goal", "figure", "verdict")
+	line("goal", "figure", "result")
 	for _, r := range b.rows {
-		verdict := "met"
+		result := "met"
 		if r.violated {
-			verdict = "VIOLATED"
+			result = "VIOLATED"
 			violations++
 		}
-		line(r.goal, r.figure, verdict)
+		line(r.goal, r.figure, result)
 	}
 	_ = out.Flush()
 	return violations

@@ -29,7 +29,7 @@ func imageOf(t *testing.T, image string) (dir string, entrypoint []string) {
 	case "prom/memcached-exporter":
 		return imageWith(t, filepath.Join(repository, "bin", "memcached_exporter")), []string{"memcached_exporter"}
 	case "busybox":
-		return imageWith(t, filepath.Join(unpacked(t), "usr", "bin", "busybox"), "sh", "cat", "sha256sum", "sleep", "kill"), nil
+		return imageWith(t, filepath.Join(unpacked(t), "usr", "bin", "busybox"), "sh", "cat", "sha256sum", "sleep", "kill", "nc"), nil
 	}
 	t.Fatalf("there is no image %s here", image)
 	return "", nil

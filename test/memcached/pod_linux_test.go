@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -46,6 +47,7 @@ type given struct {
 	spec     string            // defaults of inner fields filled in, as the API server does
 	secrets  map[string]secret // those that the spec names
 	reloader string            // the operator's RELATED_IMAGE_MEMCACHED_RELOADER
+	site     fs.FS             // the operator's --manifests-dir
 }
 
 // start runs the pod that is rendered for g.
@@ -92,7 +94,11 @@ func rendered(t *testing.T, g given, port string) corev1.PodSpec {
 	number, err := strconv.ParseInt(port, 10, 32)
 	testenv.NoError(t, err)
 	mc.Spec.Size, mc.Spec.ContainerPort = new(int32(1)), new(int32(number))
-	renderer, err := renderers[g.reloader]()
+	newRenderer := renderers[g.reloader]
+	if g.site != nil {
+		newRenderer = rendererOf(g.reloader, g.site)
+	}
+	renderer, err := newRenderer()
 	testenv.NoError(t, err)
 	objects, err := renderer.Render(mc)
 	testenv.NoError(t, err)
@@ -108,11 +114,11 @@ func rendered(t *testing.T, g given, port string) corev1.PodSpec {
 }
 
 // renderers are made once: it takes longer than a test.
-var renderers = map[string]func() (*render.Renderer, error){"": newRenderer(""), busybox: newRenderer(busybox)}
+var renderers = map[string]func() (*render.Renderer, error){"": rendererOf(""), busybox: rendererOf(busybox)}
 
-func newRenderer(reloader string) func() (*render.Renderer, error) {
+func rendererOf(reloader string, layers ...fs.FS) func() (*render.Renderer, error) {
 	return sync.OnceValues(func() (*render.Renderer, error) {
-		tree, err := render.LoadTree(manifests.FS)
+		tree, err := render.LoadTree(append([]fs.FS{manifests.FS}, layers...)...)
 		if err != nil {
 			return nil, err
 		}

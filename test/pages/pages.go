@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -73,6 +74,16 @@ func Shell(t testing.TB, page string) []Block {
 		}
 	}
 	return shell
+}
+
+// InSection returns a shell block of a section of a page, from 0.
+func InSection(t testing.TB, page, section string, index int) Block {
+	t.Helper()
+	blocks := slices.DeleteFunc(Shell(t, page), func(b Block) bool { return b.Section != section })
+	if index >= len(blocks) {
+		t.Fatalf("the section %q of %s has %d shell blocks", section, page, len(blocks))
+	}
+	return blocks[index]
 }
 
 // Alternatives splits b at empty lines and comment lines, for blocks with one command for each install.

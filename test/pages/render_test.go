@@ -26,6 +26,15 @@ func TestRender(t *testing.T) {
 		}
 	}
 	s.Run(t, nth(t, "manifests/README.md", 1))
+	// The templates alone, and with components.
+	for i, wants := range map[int][]string{2: {"kind: Deployment"}, 3: {"kind: Deployment", "kind: PrometheusRule"}} {
+		printed := s.Run(t, nth(t, "manifests/README.md", i))
+		for _, want := range wants {
+			if !strings.Contains(printed, want) {
+				t.Errorf("block %d of manifests/README.md does not print %q:\n%s", i, want, printed)
+			}
+		}
+	}
 	if printed := s.Run(t, nth(t, "manifests/README.md", 4)); !strings.Contains(printed, "nodeSelector:\n        zone: us-2b\n") {
 		t.Errorf("manifests/README.md: the parameter is not in\n%s", printed)
 	}

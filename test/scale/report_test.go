@@ -39,10 +39,10 @@ const (
 )
 
 // row is a line of the report.
-type row struct{ goal, figure, verdict string }
+type row struct{ goal, figure, result string }
 
-// judge returns the verdict about a goal that applies or does not.
-func judge(applies, met bool) string {
+// evaluate returns the result for a goal that applies or does not.
+func evaluate(applies, met bool) string {
 	switch {
 	case !applies:
 		return notJudged
@@ -63,18 +63,18 @@ func (f *figures) rows() []row {
 	return slices.Concat([]row{
 		{fmt.Sprintf("all written in at most %.2f x a bare client's time (aim 1.15), at %d", ratioGoal, createSize),
 			fmt.Sprintf("%.2f x: %.1f s from the start of the process, the bare client %.1f s", f.ratio(f.bare.total()), f.start.written.Seconds(), f.bare.total().Seconds()),
-			judge(f.memcacheds == createSize, f.ratio(f.bare.total()) <= ratioGoal)},
+			evaluate(f.memcacheds == createSize, f.ratio(f.bare.total()) <= ratioGoal)},
 		{"  against the bare client without events", fmt.Sprintf("%.2f x: %.1f s", f.ratio(f.bare.objects), f.bare.objects.Seconds()), noGoal},
 		{"  from readiness on", fmt.Sprintf("%.2f x: %.1f s", (f.start.written-f.start.ready).Seconds()/f.bare.total().Seconds(), (f.start.written - f.start.ready).Seconds()), noGoal},
 		{"  writes of a Memcached", fmt.Sprintf("%.2f, events %.2f; the bare client %.2f together", perMemcached(request.isWrite), perMemcached(request.isEvent), float64(f.bare.requests)/n), noGoal},
-		{fmt.Sprintf("at most %.0f reconciles of a new Memcached, on average to 1 %%", reconcilesGoal), fmt.Sprintf("%.4f", reconciles), judge(true, reconciles <= 1.01*reconcilesGoal)},
-		{fmt.Sprintf("at most %s of CPU for a new Memcached, at %d", cpuGoal, createSize), fmt.Sprintf("%.2f ms", f.cpu().Seconds()*1000), judge(f.memcacheds == createSize, f.cpu() <= cpuGoal)},
+		{fmt.Sprintf("at most %.0f reconciles of a new Memcached, on average to 1 %%", reconcilesGoal), fmt.Sprintf("%.4f", reconciles), evaluate(true, reconciles <= 1.01*reconcilesGoal)},
+		{fmt.Sprintf("at most %s of CPU for a new Memcached, at %d", cpuGoal, createSize), fmt.Sprintf("%.2f ms", f.cpu().Seconds()*1000), evaluate(f.memcacheds == createSize, f.cpu() <= cpuGoal)},
 		{fmt.Sprintf("at most %d MiB resident without Memcacheds", emptyRSSGoal>>20), resident(f.empty.used),
-			judge(true, f.empty.used.rss <= emptyRSSGoal)},
+			evaluate(true, f.empty.used.rss <= emptyRSSGoal)},
 		{fmt.Sprintf("at most %d MiB resident with %d", rssGoal>>20, rssSize), fmt.Sprintf("after the start %s; idle %s; after the restart %s", resident(f.start.used), resident(f.idle.used), resident(f.restart.used)),
-			judge(up, f.settledRSS() <= rssGoal)},
+			evaluate(up, f.settledRSS() <= rssGoal)},
 	}, f.changeRows(), []row{
-		{"no request while idle but for the lease, watches and discovery", fmt.Sprintf("%d in %s; in all %s", idle, f.idle.window, summary(f.idle.requests)), judge(true, idle == 0)},
+		{"no request while idle but for the lease, watches and discovery", fmt.Sprintf("%d in %s; in all %s", idle, f.idle.window, summary(f.idle.requests)), evaluate(true, idle == 0)},
 	})
 }
 
@@ -84,10 +84,10 @@ func (f *figures) changeRows() []row {
 	return []row{
 		{fmt.Sprintf("99 of 100 edits in the child within %s", editGoal),
 			fmt.Sprintf("p50 %d ms, p99 %d ms, the slowest of %d %d ms", f.edits.p50.Milliseconds(), f.edits.p99.Milliseconds(), edits, f.edits.most.Milliseconds()),
-			judge(up, f.edits.p99 <= editGoal)},
+			evaluate(up, f.edits.p99 <= editGoal)},
 		{"no write after a restart", fmt.Sprintf("%d; ready after %.1f s, leader after %.1f s, CPU %.1f s", f.restart.writes, f.restart.ready.Seconds(), f.restart.leads.Seconds(), f.restart.used.cpu.Seconds()),
-			judge(true, f.restart.writes == 0)},
-		{fmt.Sprintf("a new Memcached has its children within %s of leadership", servedGoal), fmt.Sprintf("%d ms", f.restart.served.Milliseconds()), judge(true, f.restart.served <= servedGoal)},
+			evaluate(true, f.restart.writes == 0)},
+		{fmt.Sprintf("a new Memcached has its children within %s of leadership", servedGoal), fmt.Sprintf("%d ms", f.restart.served.Milliseconds()), evaluate(true, f.restart.served <= servedGoal)},
 	}
 }
 
@@ -118,10 +118,10 @@ func report(t *testing.T, f *figures) {
 	reported = append(reported, f)
 	fmt.Printf("\n%d Memcacheds of size 0, in %d namespaces; %s\n\n", f.memcacheds, namespaces, machine())
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "goal\tfigure\tverdict")
+	fmt.Fprintln(table, "goal\tfigure\tresult")
 	for _, r := range f.rows() {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", r.goal, r.figure, r.verdict)
-		if r.verdict == notMet {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", r.goal, r.figure, r.result)
+		if r.result == notMet {
 			t.Errorf("%s: %s", r.goal, r.figure)
 		}
 	}
@@ -150,9 +150,9 @@ func markdown() string {
 		fmt.Fprintf(&b, "| %d | %s | %.1f | %.1f | %d |\n", f.memcacheds, rssCell(f.settledRSS(), f.maxRSS()), f.start.used.cpu.Seconds(), f.start.written.Seconds(), f.start.requests.of(isCounted))
 	}
 	for _, f := range reported {
-		fmt.Fprintf(&b, "\n## %d Memcacheds\n\n| goal | figure | verdict |\n|---|---|---|\n", f.memcacheds)
+		fmt.Fprintf(&b, "\n## %d Memcacheds\n\n| goal | figure | result |\n|---|---|---|\n", f.memcacheds)
 		for _, r := range f.rows() {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", strings.TrimSpace(r.goal), r.figure, r.verdict)
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", strings.TrimSpace(r.goal), r.figure, r.result)
 		}
 	}
 	return b.String()

@@ -27,9 +27,9 @@ func (t *Templates) validateObjects(p *Prebuilt, example Input) []error {
 	if len(errs) == 0 {
 		return nil
 	}
-	located, err := t.validateOrigins(p, example)
-	if len(located) > 0 && err == nil {
-		return located
+	inFiles, err := t.validateOrigins(p, example)
+	if len(inFiles) > 0 && err == nil {
+		return inFiles
 	}
 	return prefixed("filled in from "+MemcachedFile, errs...)
 }
