@@ -28,6 +28,11 @@ comma := ,
 BIN := $(CURDIR)/bin
 export PATH := $(BIN):$(BIN)/kube:$(PATH)
 export CGO_ENABLED ?= 0
+# Builds, tests and linters share what is compiled, so their flags are the same.
+override GOFLAGS += -trimpath
+export GOFLAGS
+# A command that may be silent for minutes prints how long it has taken.
+PROGRESS := $(CURDIR)/hack/progress.sh
 
 KUBERNETES_VERSION := $(shell sed -n 's|^\tk8s.io/kubernetes v||p' hack/cluster/go.mod)
 KUBE_PROGRAMS := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok
@@ -48,9 +53,11 @@ endif
 FUZZTIME ?= 1m
 # The tests mostly wait for the API server, so more of them run in parallel than there are cores.
 GOTESTFLAGS ?= -parallel 8 -timeout 20m
+# How long a test waits for a condition: 20 s times this. `go test` by hand has 1; several packages on few cores need more.
+export TEST_TIMEOUT_FACTOR ?= 6
 BENCHCOUNT ?= 6
 FAULTSFLAGS ?=
-TEST_TOOLS := $(addprefix $(BIN)/,helm3 helm4 helm-unittest crdify)
+TEST_TOOLS := $(addprefix $(BIN)/,helm3 helm4 helm-unittest crdify kustomize)
 # The programs in the pods of the templates, for test/memcached.
 OPERANDS := $(addprefix $(BIN)/,memcached-root/usr/bin/memcached memcached_exporter)
 
@@ -76,11 +83,11 @@ demo-cluster: build ## The same in the namespace memcached-demo of the cluster t
 
 .PHONY: build
 build: ## Build the operator into bin/memcached-operator.
-	go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/memcached-operator .
+	$(PROGRESS) go build -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/memcached-operator .
 
 .PHONY: build-plugin
 build-plugin: ## Build the kubectl plugin into bin/kubectl-memcached, with a link by which kubectl completes its arguments.
-	go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/kubectl-memcached ./cmd/kubectl-memcached
+	$(PROGRESS) go build -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/kubectl-memcached ./cmd/kubectl-memcached
 	ln -sf kubectl-memcached $(BIN)/kubectl_complete-memcached
 
 .PHONY: plugin-archives
@@ -89,7 +96,7 @@ plugin-archives: ## Write the kubectl plugin for PLUGIN_PLATFORMS to dist/plugin
 
 .PHONY: docker-build
 docker-build: ## Build the image IMG with CONTAINER_TOOL: docker, podman or buildah.
-	$(CONTAINER_TOOL) build $(IMAGE_ARGS) -t $(IMG) .
+	$(PROGRESS) $(CONTAINER_TOOL) build $(IMAGE_ARGS) -t $(IMG) .
 
 .PHONY: docker-push
 docker-push: ## Push the image IMG.
@@ -147,17 +154,17 @@ fmt: $(BIN)/golangci-lint ## Format all Go code.
 # packages in the build cache, beside the compilation of the tests, that takes minutes.
 .PHONY: test
 test: kube build $(TEST_TOOLS) $(OPERANDS) ## Run all tests, including those against a real control plane.
-	go test $(GOTESTFLAGS) ./...
-	go test -C hack/cluster -trimpath .
+	$(PROGRESS) go test $(GOTESTFLAGS) ./...
+	$(PROGRESS) go test -C hack/cluster .
 
 .PHONY: test-api
 test-api: $(BIN)/cluster ## Run the tests that need etcd and an API server only, with the binaries in KUBEBUILDER_ASSETS if set.
 	$(if $(KUBEBUILDER_ASSETS),,$(MAKE) --no-print-directory kube)
-	go test $(GOTESTFLAGS) ./apis/... ./reconcilers/apply ./reconcilers/render/... ./reconcilers/status/...
+	$(PROGRESS) go test $(GOTESTFLAGS) ./apis/... ./reconcilers/apply ./reconcilers/render/... ./reconcilers/status/...
 
 .PHONY: test-race
 test-race: kube build $(TEST_TOOLS) $(OPERANDS) ## Run all tests with the race detector (needs a C compiler).
-	CGO_ENABLED=1 go test -race $(GOTESTFLAGS) ./...
+	CGO_ENABLED=1 $(PROGRESS) go test -race $(GOTESTFLAGS) ./...
 
 .PHONY: e2e
 e2e: kube-node $(TEST_TOOLS) ## Run the end-to-end tests on two local nodes (root), or on the cluster of E2E_KUBECONFIG.
@@ -174,11 +181,11 @@ e2e-olm: kube-node kustomize $(addprefix $(BIN)/,helm3 operator-sdk scorecard-te
 
 .PHONY: faults
 faults: kube ## Run the fault suite: crashes, stale caches, failing requests, leader changes; up to an hour.
-	go test -tags faults -count 1 -v -timeout 120m $(FAULTSFLAGS) ./test/faults
+	$(PROGRESS) go test -tags faults -count 1 -v -timeout 120m $(FAULTSFLAGS) ./test/faults
 
 .PHONY: faults-short
 faults-short: kube ## Run the short fault suite; minutes.
-	go test -tags faults -count 1 -v -timeout 10m -parallel 8 -short $(FAULTSFLAGS) ./test/faults
+	$(PROGRESS) go test -tags faults -count 1 -v -timeout 10m -parallel 8 -short $(FAULTSFLAGS) ./test/faults
 
 .PHONY: bench
 bench: kube ## Run the benchmarks with their baselines; the output is for benchstat.
@@ -186,16 +193,16 @@ bench: kube ## Run the benchmarks with their baselines; the output is for benchs
 
 .PHONY: scale
 scale: kube ## Measure the operator with 100 to 10,000 Memcacheds, compared with a plain client (docs/user/scale.md).
-	go test -tags scale -count 1 -timeout 4h -v ./test/scale $(SCALEFLAGS)
+	$(PROGRESS) go test -tags scale -count 1 -timeout 4h -v ./test/scale $(SCALEFLAGS)
 
 .PHONY: scale-short
 scale-short: kube ## The same with 300 Memcacheds; less than 3 minutes.
-	go test -tags scale -count 1 -timeout 15m -v ./test/scale -sizes 300 -idle 10s $(SCALEFLAGS)
+	$(PROGRESS) go test -tags scale -count 1 -timeout 15m -v ./test/scale -sizes 300 -idle 10s $(SCALEFLAGS)
 
 .PHONY: fuzz
 fuzz: ## Fuzz the renderer against kustomize, texts and then sets of features, for FUZZTIME (1m) each.
-	go test -run '^$$' -fuzz FuzzRender -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./reconcilers/render
-	go test -run '^$$' -fuzz FuzzFeatures -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./reconcilers/render
+	$(PROGRESS) go test -run '^$$' -fuzz FuzzRender -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./reconcilers/render
+	$(PROGRESS) go test -run '^$$' -fuzz FuzzFeatures -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./reconcilers/render
 
 .PHONY: govulncheck
 govulncheck: build $(BIN)/govulncheck ## Check the operator for known vulnerabilities (queries the Go vulnerability database).
@@ -203,8 +210,8 @@ govulncheck: build $(BIN)/govulncheck ## Check the operator for known vulnerabil
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Run the linters.
-	golangci-lint run ./...
-	cd hack/cluster && GOFLAGS="$(GOFLAGS) -trimpath" golangci-lint run ./... # the build flags of the cluster, so that Kubernetes is compiled once
+	$(PROGRESS) golangci-lint run ./...
+	cd hack/cluster && $(PROGRESS) golangci-lint run ./...
 
 .PHONY: figures
 figures: ## Print the figures that the code keeps to, each with its goal: lengths, test ratio, README.
@@ -212,7 +219,7 @@ figures: ## Print the figures that the code keeps to, each with its goal: length
 
 .PHONY: verify
 verify: $(TEST_TOOLS) ## Fail if a generated file is stale, or if chart and config differ.
-	hack/verify.sh
+	$(PROGRESS) hack/verify.sh
 
 ##@ Local control plane
 
@@ -315,33 +322,33 @@ scorecard: kube $(BIN)/operator-sdk ## Run the Operator SDK's scorecard for bund
 kustomize: $(BIN)/kustomize
 
 $(BIN)/controller-gen: hack/tools/go.mod
-	go build -C hack/tools -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
+	$(PROGRESS) go build -C hack/tools -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
 
 $(BIN)/kustomize: hack/tools/go.mod
-	go build -C hack/tools -o $@ sigs.k8s.io/kustomize/kustomize/v5
+	$(PROGRESS) go build -C hack/tools -o $@ sigs.k8s.io/kustomize/kustomize/v5
 
 $(BIN)/govulncheck: hack/tools/go.mod
-	go build -C hack/tools -o $@ golang.org/x/vuln/cmd/govulncheck
+	$(PROGRESS) go build -C hack/tools -o $@ golang.org/x/vuln/cmd/govulncheck
 
 $(BIN)/golangci-lint: hack/tools/lint/go.mod
-	go build -C hack/tools/lint -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	$(PROGRESS) go build -C hack/tools/lint -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 PROGRAMS := $(addprefix $(BIN)/,$(shell sed '/^\#/d; s/ .*//' hack/tools/programs.txt))
 $(PROGRAMS): hack/tools/programs.txt
-	hack/tools/build.sh $(@F)
+	$(PROGRESS) hack/tools/build.sh $(@F)
 
 $(BIN)/memcached-root/usr/bin/memcached: hack/memcached.sh hack/node/debian.sh
 	hack/memcached.sh
 
 $(BIN)/cluster: hack/cluster/go.mod $(wildcard hack/cluster/*.go hack/cluster/*.yaml)
-	go build -C hack/cluster -trimpath -o $@ .
+	$(PROGRESS) go build -C hack/cluster -o $@ .
 
 $(BIN)/kube/kube: hack/cluster/go.mod $(wildcard hack/cluster/kube/*.go hack/cluster/multicall/*.go)
 	@echo "Building Kubernetes v$(KUBERNETES_VERSION) from its Go modules. This takes some minutes on two cores, once."
-	hack/progress.sh go build -C hack/cluster -trimpath -ldflags "$(KUBE_LDFLAGS)" -o $@ ./kube
-	cd $(@D) && for program in $(KUBE_PROGRAMS); do ln -sf kube $$program; done
+	$(PROGRESS) go build -C hack/cluster -ldflags "$(KUBE_LDFLAGS)" -o $@.new ./kube
+	cd $(@D) && for program in $(KUBE_PROGRAMS); do ln -sf kube $$program; done && mv kube.new kube
 
 $(BIN)/kube/node: hack/cluster/go.mod $(wildcard hack/cluster/node/*.go hack/cluster/multicall/*.go)
 	@echo "Building kubelet and kube-proxy v$(KUBERNETES_VERSION). This takes some minutes on two cores, once."
-	hack/progress.sh go build -C hack/cluster -trimpath -ldflags "$(KUBE_LDFLAGS)" -o $@ ./node
-	cd $(@D) && for program in $(NODE_PROGRAMS); do ln -sf node $$program; done
+	$(PROGRESS) go build -C hack/cluster -ldflags "$(KUBE_LDFLAGS)" -o $@.new ./node
+	cd $(@D) && for program in $(NODE_PROGRAMS); do ln -sf node $$program; done && mv node.new node

@@ -6,25 +6,12 @@
 package main
 
 import (
-	"fmt"
 	"os"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-
-	"github.com/example/memcached-operator/internal/command"
-	"github.com/example/memcached-operator/internal/operator"
+	"github.com/example/memcached-operator/internal/program"
 )
 
 // version is set by -ldflags when the operator is built.
 var version = "devel"
 
-func main() {
-	if command.Is(os.Args[1:]) {
-		streams := command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv}
-		os.Exit(command.Run(ctrl.SetupSignalHandler(), os.Args[1:], streams))
-	}
-	if err := operator.Run(ctrl.SetupSignalHandler(), os.Args[1:], version); err != nil {
-		fmt.Fprintf(os.Stderr, "memcached-operator: %v\n", err)
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(program.Main(os.Args[1:], version)) }

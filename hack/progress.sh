@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# progress.sh CMD…: run a long build and print every 5 seconds how long it has taken.
-set -u
-start=$SECONDS
-"$@" &
-build=$!
-trap 'kill "$build" 2>/dev/null' INT TERM
-while kill -0 "$build" 2>/dev/null; do
-  for _ in $(seq 5); do
-    sleep 1
-    kill -0 "$build" 2>/dev/null || break
-  done
-  kill -0 "$build" 2>/dev/null && echo "  … still building, $((SECONDS - start)) s"
+# progress.sh CMD…: run a command that may be silent for minutes, and print how long it has taken whenever it has printed
+# nothing for 5 seconds.
+set -uo pipefail
+"$@" 2>&1 | while true; do
+  if IFS= read -r -t 5 line; then
+    printf '%s\n' "$line"
+  elif [ $? -gt 128 ]; then # the time is over; line has what a line begins with
+    printf '%s  … %d s\n' "$line" "$SECONDS"
+  else
+    printf '%s' "$line"
+    break
+  fi
 done
-wait "$build"

@@ -11,7 +11,7 @@ export PATH="$PWD/bin:$PWD/bin/kube:$PATH"
 [[ " $*" == *" --watch-namespaces"* ]] || refuse_second_operator
 hack/install-crd.sh
 
-operator=${OPERATOR:-bin/memcached-operator} # tests build their own
+operator=${OPERATOR:-bin/memcached-operator} # tests have their own
 flags=(--zap-devel --metrics-bind-address=0 --health-probe-bind-address=0)
 [ -z "${PRIVILEGED:-}" ] || flags+=(--allow-privileged-fields)
 if [ "$KUBECONFIG" != "$CLUSTER_DIR/kubeconfig" ]; then

@@ -167,7 +167,7 @@ func (c *Client) send(request string) error {
 		return err
 	}
 	if _, err := io.WriteString(c.connection, request+"\r\n"); err != nil {
-		return fmt.Errorf("asking memcached: %w", err)
+		return fmt.Errorf("memcached does not answer: %w", err)
 	}
 	return nil
 }

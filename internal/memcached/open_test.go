@@ -9,13 +9,14 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // A server that is memcached is in test/memcached.
 func TestOpen_RejectsWhatIsNotMemcached(t *testing.T) {
 	t.Parallel()
-	short := 50 * time.Millisecond
+	short := time.Second
 	for sentence, test := range map[string]struct {
 		answer io.Reader // nil answers nothing, and keeps the connection
 		access Access
@@ -34,15 +35,16 @@ func TestOpen_RejectsWhatIsNotMemcached(t *testing.T) {
 		"a server that refuses the password":              {strings.NewReader("CLIENT_ERROR authentication failure\r\n"), Access{User: "alice"}, "authenticating as alice: memcached answers CLIENT_ERROR authentication failure"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			t.Parallel()
-			connection := serve(t, test.answer)
-			_, err := Open(t.Context(), connection, test.access)
-			if err == nil || err.Error() != test.want {
-				t.Errorf("the error is %v, want %s", err, test.want)
-			}
-			if _, err := connection.Write([]byte("x")); err == nil {
-				t.Error("the connection is still open")
-			}
+			synctest.Test(t, func(t *testing.T) {
+				connection := serve(t, test.answer)
+				_, err := Open(t.Context(), connection, test.access)
+				if err == nil || err.Error() != test.want {
+					t.Errorf("the error is %v, want %s", err, test.want)
+				}
+				if _, err := connection.Write([]byte("x")); err == nil {
+					t.Error("the connection is still open")
+				}
+			})
 		})
 	}
 }

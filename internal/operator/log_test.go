@@ -77,7 +77,7 @@ func TestQuietCore_LogsNoErrorsOfTheStop(t *testing.T) {
 		"no error":                 {nil, true},
 	} {
 		for _, logger := range []string{"", "events", "leaderelection"} {
-			for _, message := range []string{"stopping", "Reconciler error"} {
+			for _, message := range []string{"stopping", reconcileError, responseError} {
 				observed, logs := observer.New(zapcore.InfoLevel)
 				zap.New(newQuietCore(observed)).Named(logger).With(zap.String("name", "cache")).Error(message, zap.Error(test.err))
 				if got := logs.Len() == 1; got != test.logged {

@@ -57,11 +57,19 @@ type operator struct {
 	namespace string
 	// lease is the name of the lease that it needs, if any.
 	lease string
-	// configure changes the OperatorConditionReconciler before it starts.
+	// configure changes the OperatorConditionReconciler before it starts, and now is its clock unless it is nil.
 	configure func(*OperatorConditionReconciler)
+	now       func() time.Time
 
 	testenv.Recorder
 	logs testenv.Log
+}
+
+// setClock gives o a clock that stands still at a whole second, since conditions have no fractions.
+func (o *operator) setClock() *clock {
+	c := &clock{time: time.Now().Truncate(time.Second)}
+	o.now = c.now
+	return c
 }
 
 // start starts o and returns the function that stops it.
@@ -87,6 +95,9 @@ func (o *operator) start(t *testing.T) (stop func()) {
 	testenv.NoError(t, err)
 	if o.configure != nil {
 		o.configure(r)
+	}
+	if o.now != nil {
+		r.now = o.now
 	}
 	testenv.NoError(t, r.SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -121,12 +132,20 @@ func (o *operator) logged() []string {
 	})
 }
 
-// never waits for a second and fails if condition becomes true.
-func never(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(testenv.PollInterval) {
-		if condition() {
-			t.Fatal(what)
-		}
-	}
+// clock is a clock that a test advances.
+type clock struct {
+	mu   sync.Mutex
+	time time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.time
+}
+
+func (c *clock) advance(duration time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.time = c.time.Add(duration)
 }

@@ -10,12 +10,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -156,7 +156,19 @@ func TestTransport_StopsRetryWithContext(t *testing.T) {
 	}
 }
 
-// The server sends headers, or does not, and then nothing more.
+// silent is a server that sends headers, if it answers, and then nothing more.
+type silent struct{ answers bool }
+
+func (s silent) RoundTrip(request *http.Request) (*http.Response, error) {
+	body, writer := io.Pipe()
+	context.AfterFunc(request.Context(), func() { _ = writer.CloseWithError(context.Cause(request.Context())) })
+	if s.answers {
+		return &http.Response{StatusCode: http.StatusOK, Body: body}, nil
+	}
+	_, err := body.Read(make([]byte, 1))
+	return nil, err
+}
+
 func TestTransport_TimesOutRequests(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -170,44 +182,28 @@ func TestTransport_TimesOutRequests(t *testing.T) {
 		"a watch that has an answer has no end": {"/api/v1/pods?watch=true", true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			stop := make(chan struct{})
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if test.answer {
-					w.(http.Flusher).Flush()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://server"+test.path, http.NoBody)
+				if err != nil {
+					t.Fatal(err)
 				}
-				select {
-				case <-r.Context().Done():
-				case <-stop:
-				}
-			}))
-			t.Cleanup(server.Close)
-			t.Cleanup(func() { close(stop) })
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+test.path, http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
-			const timeout = 50 * time.Millisecond
-			read := make(chan error, 1)
-			go func() {
-				response, err := (&transport{http.DefaultTransport, nil, time.Millisecond, timeout}).RoundTrip(request)
+				const timeout = 30 * time.Second
+				began := time.Now()
+				response, err := (&transport{silent{test.answer}, nil, time.Second, timeout}).RoundTrip(request)
 				if err == nil {
 					_, err = io.ReadAll(response.Body)
 					_ = response.Body.Close()
 				}
-				read <- err
-			}()
-			if !test.ends {
-				select {
-				case err := <-read:
-					t.Errorf("the watch ended: %v", err)
-				case <-time.After(10 * timeout):
+				want := timeout
+				if !test.ends {
+					want = time.Hour
 				}
-				return
-			}
-			if err := <-read; !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
-			}
+				if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != want {
+					t.Errorf("error %v after %s, want %v after %s", err, took, context.DeadlineExceeded, want)
+				}
+			})
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/example/memcached-operator/internal/program"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(testenv.Main(m, &suite, testenv.Setup{
 		Arguments: []string{testenv.WithoutControllers},
 		Identity:  true, // installs the policy too, which is in config/default
-		Binary:    testenv.Build,
+		Program:   program.Main,
 		Prepare: func(ctx context.Context) error {
 			if err := errors.Join(suite.InstallMonitoring(ctx), createNamespaces(ctx), limitPolicy(ctx), grant(ctx)); err != nil {
 				return err

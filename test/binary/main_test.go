@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/program"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -19,7 +20,7 @@ var suite testenv.Env
 
 func TestMain(m *testing.M) {
 	os.Exit(testenv.Main(m, &suite, testenv.Setup{
-		Arguments: []string{testenv.WithoutControllers}, Identity: true, Binary: testenv.Build,
+		Arguments: []string{testenv.WithoutControllers}, Identity: true, Program: program.Main,
 	}))
 }
 

@@ -40,7 +40,7 @@ func TestMetrics_ServePlainHTTP(t *testing.T) {
 // HTTP/2 and HTTP/1.1.
 func trusting(roots *x509.CertPool) *http.Client {
 	return &http.Client{Transport: &http.Transport{
-		TLSClientConfig:   &tls.Config{RootCAs: roots, InsecureSkipVerify: roots == nil, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:   &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", InsecureSkipVerify: roots == nil, MinVersion: tls.VersionTLS12},
 		ForceAttemptHTTP2: true,
 	}}
 }
@@ -129,7 +129,7 @@ func TestMetrics_ServeHTTP2OnlyWithFlag(t *testing.T) {
 func showing(t *testing.T, own, server certificate.Pair) *http.Client {
 	t.Helper()
 	return &http.Client{Transport: &http.Transport{
-		TLSClientConfig:   &tls.Config{RootCAs: server.Roots(), Certificates: []tls.Certificate{own.TLS(t)}, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:   &tls.Config{RootCAs: server.Roots(), ServerName: "127.0.0.1", Certificates: []tls.Certificate{own.TLS(t)}, MinVersion: tls.VersionTLS12},
 		DisableKeepAlives: true,
 	}}
 }

@@ -277,11 +277,11 @@ func TestRelease_AdoptsTheCRD(t *testing.T) {
 func TestRelease_Helm4UpgradesHelm3(t *testing.T) {
 	t.Parallel()
 	cluster := testenv.New(t, testenv.Setup{})
-	h := helm{program: program("helm3"), home: t.TempDir(), kubeconfig: cluster.Kubeconfig}
+	h := helm{program: tool("helm3"), home: t.TempDir(), kubeconfig: cluster.Kubeconfig}
 	r := release{h, cluster, releaseName, releaseNamespace}
 	cluster.Delete(t, r.crd(t))
 	r.do(t, "install", "--create-namespace")
-	r.helm.program = program("helm4")
+	r.helm.program = tool("helm4")
 	r.run(t, r.with(laterChart(t), "upgrade", "--set", "replicaCount=2")...)
 	wantLaterChart(t, r)
 	r.do(t, "rollback", "1", "--wait")

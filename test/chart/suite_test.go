@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/example/memcached-operator/internal/program"
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/testenv"
 )
@@ -35,15 +36,15 @@ var (
 
 func TestMain(m *testing.M) {
 	for _, name := range []string{"helm3", "helm4", "helm-unittest"} {
-		if _, err := os.Stat(program(name)); err != nil {
+		if _, err := os.Stat(tool(name)); err != nil {
 			fmt.Fprintf(os.Stderr, "the chart's tests need bin/%s: run them by `make test`: %v\n", name, err)
 			os.Exit(1)
 		}
 	}
-	os.Exit(testenv.Main(m, &suite, testenv.Setup{NoControlPlane: true, Binary: testenv.Build}))
+	os.Exit(testenv.Main(m, &suite, testenv.Setup{NoControlPlane: true, Program: program.Main}))
 }
 
-func program(name string) string { return filepath.Join(root, "bin", name) }
+func tool(name string) string { return filepath.Join(root, "bin", name) }
 
 // forEachHelm runs test with each major of Helm.
 func forEachHelm(t *testing.T, test func(*testing.T, helm)) {
@@ -52,7 +53,7 @@ func forEachHelm(t *testing.T, test func(*testing.T, helm)) {
 	for _, name := range []string{"helm3", "helm4"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, helm{program: program(name), home: t.TempDir()})
+			test(t, helm{program: tool(name), home: t.TempDir()})
 		})
 	}
 }

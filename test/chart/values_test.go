@@ -24,7 +24,7 @@ func TestChart_PassesStrictLint(t *testing.T) {
 
 func TestChart_UnitTests(t *testing.T) {
 	t.Parallel()
-	if output, err := exec.CommandContext(t.Context(), program("helm-unittest"), chartDir).CombinedOutput(); err != nil {
+	if output, err := exec.CommandContext(t.Context(), tool("helm-unittest"), chartDir).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, output)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
+	"sync"
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -98,11 +98,22 @@ func skip(t testing.TB, reason string) {
 	t.Skip(reason)
 }
 
-// Root is the root of the repository.
-func Root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..")
-}
+// Root returns the root of the repository: the directory of go.mod above the one in which the test began. It is not taken
+// from runtime.Caller, which knows no paths in a binary built with -trimpath.
+var Root = sync.OnceValue(func() string {
+	start, err := os.Getwd()
+	if err != nil {
+		panic(err)
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			panic("no go.mod above " + start)
+		}
+	}
+})
 
 // Start starts a control plane with the CRD installed; arguments go to `cluster
 // serve`, such as --without-controllers. Stop it when done.

@@ -25,8 +25,8 @@ import (
 type reader struct {
 	*pages.Session
 	namespace string
-	// port is the local port in place of the page's.
-	port string
+	// address is the local address in place of the page's.
+	address string
 }
 
 func newReader(t *testing.T, pagePort string) *reader {
@@ -34,10 +34,11 @@ func newReader(t *testing.T, pagePort string) *reader {
 	// Not restricted, as a new namespace is.
 	namespace := suite.NewNamespace(t, "pod-security.kubernetes.io/enforce", "baseline")
 	r := &reader{Session: pages.NewSession(t, t.TempDir(), suite.Kubeconfig), namespace: namespace}
-	_, r.port, _ = net.SplitHostPort(testenv.FreeAddress(t))
+	r.address = testenv.FreeAddress(t)
+	host, port, _ := net.SplitHostPort(r.address)
 	r.Replace = strings.NewReplacer(
 		"-n shop", "-n "+namespace, "namespace: shop", "namespace: "+namespace, "busybox:1.36", cluster.BusyboxImage,
-		"deployment/cache "+pagePort, "deployment/cache "+r.port+":"+pagePort, "localhost:"+pagePort, "localhost:"+r.port)
+		"deployment/cache "+pagePort, "deployment/cache --address="+host+" "+port+":"+pagePort, "localhost:"+pagePort, r.address)
 	return r
 }
 
@@ -73,7 +74,7 @@ func (r *reader) forwardAndRun(t *testing.T, b pages.Block) string {
 	}
 	r.Start(t, forward)
 	testenv.Eventually(t, "the port should be forwarded", func() bool {
-		connection, err := net.Dial("tcp", "localhost:"+r.port)
+		connection, err := net.Dial("tcp", r.address)
 		if err == nil {
 			err = connection.Close()
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/example/memcached-operator/internal/program"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -20,7 +21,7 @@ var suite struct {
 }
 
 func TestMain(m *testing.M) {
-	code := testenv.Main(m, &suite.Env, testenv.Setup{Identity: true, Binary: testenv.Build})
+	code := testenv.Main(m, &suite.Env, testenv.Setup{Identity: true, Program: program.Main})
 	if violations := suite.table.print(os.Stdout); violations > 0 {
 		code = 1
 	}

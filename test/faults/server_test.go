@@ -24,15 +24,15 @@ import (
 	"github.com/example/memcached-operator/test/testenv"
 )
 
-// program is a program of the control plane that runs.
-type program struct {
+// component is a program of the control plane that runs.
+type component struct {
 	pid  int
 	name string
 	args []string
 }
 
-// findProgram finds the program of that name among the children of the control plane.
-func findProgram(t *testing.T, name string) *program {
+// findComponent finds the program of that name among the children of the control plane.
+func findComponent(t *testing.T, name string) *component {
 	t.Helper()
 	parents := []string{strconv.Itoa(suite.PID()), strconv.Itoa(os.Getpid())}
 	directories, err := filepath.Glob("/proc/[0-9]*")
@@ -54,7 +54,7 @@ func findProgram(t *testing.T, name string) *program {
 		}
 		pid, err := strconv.Atoi(filepath.Base(directory))
 		testenv.NoError(t, err)
-		return &program{pid, name, args}
+		return &component{pid, name, args}
 	}
 	t.Fatalf("the control plane has no %s", name)
 	return nil
@@ -62,7 +62,7 @@ func findProgram(t *testing.T, name string) *program {
 
 // restart kills the program and starts it again, with the same arguments and the same output:
 // the control plane ends when the output does. Like all its programs, it ends with its parent.
-func (p *program) restart(t *testing.T) {
+func (p *component) restart(t *testing.T) {
 	t.Helper()
 	output, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/1", p.pid), os.O_WRONLY, 0)
 	testenv.NoError(t, err)
@@ -112,15 +112,15 @@ func TestServer_RestartsAndHangs(t *testing.T) {
 		})
 	}
 	for range rounds {
-		perturb("kube-apiserver", func() { findProgram(t, "kube-apiserver").restart(t) })
-		perturb("etcd", func() { findProgram(t, "etcd").restart(t) })
+		perturb("kube-apiserver", func() { findComponent(t, "kube-apiserver").restart(t) })
+		perturb("etcd", func() { findComponent(t, "etcd").restart(t) })
 	}
 	figure.set("%d restarts each: at most %.2f s", rounds, longest.Seconds())
 	if testing.Short() {
 		return
 	}
 	perturb("stopped", func() {
-		server := findProgram(t, "kube-apiserver")
+		server := findComponent(t, "kube-apiserver")
 		testenv.NoError(t, syscall.Kill(server.pid, syscall.SIGSTOP))
 		defer func() { testenv.NoError(t, syscall.Kill(server.pid, syscall.SIGCONT)) }()
 		last(t, time.Minute)

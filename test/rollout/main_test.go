@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/program"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -23,7 +24,7 @@ import (
 var suite testenv.Env
 
 func TestMain(m *testing.M) {
-	os.Exit(testenv.Main(m, &suite, testenv.Setup{Identity: true, Binary: testenv.Build}))
+	os.Exit(testenv.Main(m, &suite, testenv.Setup{Identity: true, Program: program.Main}))
 }
 
 // site is the file of the component for a site's own changes.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/example/memcached-operator/internal/program"
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/testenv"
 )
@@ -24,16 +25,22 @@ const (
 	patched = `{patches: [{target: {kind: Service}, patch: "{metadata: {annotations: {example.com/team: web}}}"}]}`
 )
 
+// suite has the operator's program.
+var suite testenv.Env
+
+func TestMain(m *testing.M) {
+	os.Exit(testenv.Main(m, &suite, testenv.Setup{NoControlPlane: true, Program: program.Main}))
+}
+
 // env holds the variables of the commands that use a local control plane.
 type env []string
 
 func newEnv(t *testing.T) env {
 	t.Helper()
-	root, dir, home, operator := controlplane.Root(), filepath.Join(t.TempDir(), "cluster"), t.TempDir(), filepath.Join(t.TempDir(), "memcached-operator")
-	e := env(append(os.Environ(), "CLUSTER_DIR="+dir, "KUBECONFIG="+dir+"/kubeconfig", "OPERATOR="+operator,
+	root, dir, home := controlplane.Root(), filepath.Join(t.TempDir(), "cluster"), t.TempDir()
+	e := env(append(os.Environ(), "CLUSTER_DIR="+dir, "KUBECONFIG="+dir+"/kubeconfig", "OPERATOR="+suite.Binary,
 		"HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home,
 		"PATH="+root+"/bin:"+root+"/bin/kube:"+os.Getenv("PATH")))
-	testenv.NoError(t, testenv.GoBuild(t.Context(), operator))
 	e.succeeds(t, "cluster up --dir $CLUSTER_DIR")
 	t.Cleanup(func() { e.succeeds(t, "cluster down --dir $CLUSTER_DIR") })
 	return e

@@ -63,12 +63,12 @@ func TestMain(m *testing.M) {
 		}
 		suite.sizes = append(suite.sizes, size)
 	}
-	os.Exit(testenv.Main(m, &suite.Env, testenv.Setup{NoControlPlane: true, Binary: build}))
+	os.Exit(testenv.Main(m, &suite.Env, testenv.Setup{NoControlPlane: true, Build: build}))
 }
 
 // build builds the operator as the Dockerfile does, with -profiles plus overlayProgram.
 func build(ctx context.Context, path string) error {
-	args := []string{"-trimpath", "-buildvcs=false", "-ldflags=-s -w -X main.version=scale"}
+	args := []string{"-buildvcs=false", "-ldflags=-s -w -X main.version=scale"}
 	if *profilesFlag != "" {
 		overlay := filepath.Join(filepath.Dir(path), "overlay.json")
 		content := fmt.Sprintf(`{"Replace": {%q: %q}}`, filepath.Join(controlplane.Root(), "profiles.go"),

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/example/memcached-operator/internal/program"
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/testenv"
 )
@@ -20,7 +21,7 @@ import (
 var suite testenv.Env
 
 func TestMain(m *testing.M) {
-	os.Exit(testenv.Main(m, &suite, testenv.Setup{NoControlPlane: true, Binary: testenv.Build}))
+	os.Exit(testenv.Main(m, &suite, testenv.Setup{NoControlPlane: true, Program: program.Main}))
 }
 
 // build builds the operator from the source tree at dir.

@@ -24,7 +24,7 @@ type Env struct {
 	// Operator is the operator's identity, with the roles that `make deploy` grants; nil unless
 	// Setup.Identity.
 	Operator *rest.Config
-	// Binary is the path of the operator's binary; empty unless Setup.Binary.
+	// Binary is the path of the operator's program; empty unless Setup.Program.
 	Binary string
 
 	cleanups []func() error
@@ -41,9 +41,11 @@ type Setup struct {
 	Arguments []string
 	// Identity creates the operator's namespace, service account and roles.
 	Identity bool
-	// Binary builds the operator to Env.Binary; nil builds none. It is Build but where a package
-	// needs other flags.
-	Binary func(ctx context.Context, path string) error
+	// Program is the main function of the operator, internal/program.Main. The test binary runs it in place of the tests
+	// where it is called by the path Env.Binary, so that the test cache, the race detector and coverage see the operator.
+	Program func(args []string, version string) int
+	// Build builds the operator to Env.Binary, for suites that measure it as it is released.
+	Build func(ctx context.Context, path string) error
 	// Prepare runs before the first test; ctx ends after the last one.
 	Prepare func(ctx context.Context) error
 }
@@ -51,6 +53,9 @@ type Setup struct {
 // Main runs the tests of a package on an Env that they share, and returns the exit status for
 // os.Exit. It fills env before the first test.
 func Main(m *testing.M, env *Env, setup Setup) int {
+	if setup.Program != nil && filepath.Base(os.Args[0]) == programName {
+		return setup.Program(os.Args[1:], programVersion)
+	}
 	code, err := run(m, env, setup)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -94,25 +99,37 @@ func (e *Env) stop() error {
 	return errors.Join(errs...)
 }
 
-// start builds the binary while the control plane starts.
+// The name by which the test binary is called to run the operator, and the version that it then has.
+const (
+	programName    = "memcached-operator"
+	programVersion = "1.2.3"
+)
+
 func (e *Env) start(ctx context.Context, setup Setup) error {
-	built := make(chan error, 1)
-	if setup.Binary != nil {
-		dir, err := os.MkdirTemp("", "memcached-operator-")
-		if err != nil {
-			return err
-		}
-		e.Cleanup(func() error { return os.RemoveAll(dir) })
-		e.Binary = filepath.Join(dir, "memcached-operator")
-		go func() { built <- setup.Binary(ctx, e.Binary) }()
-	} else {
-		built <- nil
-	}
-	started := e.startControlPlane(ctx, setup)
-	if err := errors.Join(<-built, started); err != nil || setup.Prepare == nil {
+	if err := errors.Join(e.makeProgram(ctx, setup), e.startControlPlane(ctx, setup)); err != nil || setup.Prepare == nil {
 		return err
 	}
 	return setup.Prepare(ctx)
+}
+
+func (e *Env) makeProgram(ctx context.Context, setup Setup) error {
+	if setup.Program == nil && setup.Build == nil {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "memcached-operator-")
+	if err != nil {
+		return err
+	}
+	e.Cleanup(func() error { return os.RemoveAll(dir) })
+	e.Binary = filepath.Join(dir, programName)
+	if setup.Build != nil {
+		return setup.Build(ctx, e.Binary)
+	}
+	test, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return os.Symlink(test, e.Binary)
 }
 
 func (e *Env) startControlPlane(ctx context.Context, setup Setup) (err error) {

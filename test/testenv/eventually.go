@@ -4,19 +4,33 @@ package testenv
 
 import (
 	"context"
+	"os"
+	"strconv"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-const (
-	// Timeout is how long Eventually waits: far longer than it takes, also where many tests
-	// share a core.
-	Timeout = 2 * time.Minute
-	// PollInterval is how often a condition is evaluated.
-	PollInterval = 20 * time.Millisecond
-)
+// PollInterval is how often a condition is evaluated.
+const PollInterval = 20 * time.Millisecond
+
+// Timeout is how long Eventually waits: 20 seconds, times TEST_TIMEOUT_FACTOR if that is set, as `make test` sets it for
+// machines on which many tests share a core.
+var Timeout = Patience(20 * time.Second)
+
+// Patience returns duration times the number in TEST_TIMEOUT_FACTOR.
+func Patience(duration time.Duration) time.Duration {
+	text := os.Getenv("TEST_TIMEOUT_FACTOR")
+	if text == "" {
+		return duration
+	}
+	factor, err := strconv.ParseFloat(text, 64)
+	if err != nil || factor <= 0 {
+		panic("TEST_TIMEOUT_FACTOR is not a number above 0: " + text)
+	}
+	return time.Duration(factor * float64(duration))
+}
 
 // Condition reports whether what a test waits for is so. An error ends the wait and the test.
 type Condition interface {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/program"
 	"github.com/example/memcached-operator/test/certificate"
 	"github.com/example/memcached-operator/test/testenv"
 )
@@ -24,7 +25,7 @@ var suite testenv.Env
 
 func TestMain(m *testing.M) {
 	os.Exit(testenv.Main(m, &suite, testenv.Setup{
-		Arguments: []string{testenv.WithoutControllers}, Identity: true, Binary: testenv.Build,
+		Arguments: []string{testenv.WithoutControllers}, Identity: true, Program: program.Main,
 	}))
 }
 
@@ -55,7 +56,7 @@ func (w *warnings) take() string {
 func start(t *testing.T, args ...string) *webhook {
 	t.Helper()
 	w := &webhook{t: t, namespace: suite.NewNamespace(t), address: testenv.FreeAddress(t), certDir: t.TempDir(), warnings: &warnings{}}
-	w.pair = certificate.New(t, "127.0.0.1")
+	w.pair = certificate.New(t, w.host())
 	w.writeCertificate()
 	cfg := rest.CopyConfig(suite.Config)
 	cfg.WarningHandler = w.warnings
@@ -67,6 +68,12 @@ func start(t *testing.T, args ...string) *webhook {
 	w.operator.Ready(t)
 	w.eventuallyServes()
 	return w
+}
+
+// host is that of the webhook's address.
+func (w *webhook) host() string {
+	host, _, _ := strings.Cut(w.address, ":")
+	return host
 }
 
 func (w *webhook) startOperator(args ...string) {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,8 +62,9 @@ func pods(ctx context.Context, _, pod string, _ int32) (net.Conn, error) {
 	}
 }
 
-func TestEach_ReportsEachFailure(t *testing.T) {
-	t.Parallel()
+func TestEach_ReportsEachFailure(t *testing.T) { synctest.Test(t, reportsEachFailure) }
+
+func reportsEachFailure(t *testing.T) {
 	pending := target("answers")
 	pending.Pod = pending.Pod.DeepCopy()
 	pending.Pod.UID, pending.Pod.Status.Phase = "pending", corev1.PodPending

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -20,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/controlplane"
 )
 
 // Environment is what `make e2e` tells the tests. Relative paths are relative to the
@@ -84,11 +84,8 @@ func Connect() (*Cluster, error) {
 	return c, nil
 }
 
-// Root is the root of the repository.
-func Root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..", "..")
-}
+// Root returns the root of the repository.
+func Root() string { return controlplane.Root() }
 
 func fromRoot(variable, otherwise string) string {
 	path := os.Getenv(variable)
