@@ -150,11 +150,23 @@ fmt: $(BIN)/golangci-lint ## Format all Go code.
 
 ##@ Check
 
-# The tests run the blocks of pages, which build the operator and then wait for it as a reader would: without the
-# packages in the build cache, beside the compilation of the tests, that takes minutes.
+# The packages whose tests need no control plane.
+PURE := ./hack/... ./internal/command ./internal/dryrun ./internal/memcached ./internal/operator ./internal/plugin/... \
+	./internal/templates ./reconcilers/fairqueue ./reconcilers/guarded ./reconcilers/memory ./reconcilers/render/... \
+	./reconcilers/rollout ./reconcilers/sanitize ./reconcilers/status ./reconcilers/transport
+# The packages whose tests build the operator or run scripts, which the test cache does not see.
+BUILDS := ./test/pages ./test/run ./test/templates ./test/versions
+
+.PHONY: check
+check: ## Vet, check the format and run the tests that need no control plane, in their short form; half a minute.
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not formatted, run make fmt: $$unformatted" >&2; exit 1; }
+	$(PROGRESS) go vet ./...
+	$(PROGRESS) go test -short $(PURE)
+
 .PHONY: test
 test: kube build $(TEST_TOOLS) $(OPERANDS) ## Run all tests, including those against a real control plane.
-	$(PROGRESS) go test $(GOTESTFLAGS) ./...
+	$(PROGRESS) go test $(GOTESTFLAGS) $(filter-out $(BUILDS:./%=github.com/example/memcached-operator/%),$(shell go list ./...))
+	$(PROGRESS) go test $(GOTESTFLAGS) -count=1 $(BUILDS)
 	$(PROGRESS) go test -C hack/cluster .
 
 .PHONY: test-api
@@ -163,17 +175,12 @@ test-api: $(BIN)/cluster ## Run the tests that need etcd and an API server only,
 	$(PROGRESS) go test $(GOTESTFLAGS) ./apis/... ./reconcilers/apply ./reconcilers/render/... ./reconcilers/status/...
 
 .PHONY: test-race
-test-race: kube build $(TEST_TOOLS) $(OPERANDS) ## Run all tests with the race detector (needs a C compiler).
-	CGO_ENABLED=1 $(PROGRESS) go test -race $(GOTESTFLAGS) ./...
+test-race: kube ## Run the tests of apis, internal and reconcilers, and those of the whole program, with the race detector (needs a C compiler).
+	CGO_ENABLED=1 $(PROGRESS) go test -race -short $(GOTESTFLAGS) ./apis/... ./internal/... ./reconcilers/... ./test/binary
 
 .PHONY: e2e
 e2e: kube-node $(TEST_TOOLS) ## Run the end-to-end tests on two local nodes (root), or on the cluster of E2E_KUBECONFIG.
 	hack/e2e.sh $(E2EFLAGS)
-
-.PHONY: e2e-flood
-e2e-flood: export E2E_FLOOD = 1
-e2e-flood: kube-node $(TEST_TOOLS) ## Create many Memcacheds of one tenant and measure the effect on another tenant (root).
-	hack/e2e.sh -run TestFlood_ $(E2EFLAGS)
 
 .PHONY: e2e-olm
 e2e-olm: kube-node kustomize $(addprefix $(BIN)/,helm3 operator-sdk scorecard-test crane opm olm catalog cpb grpc_health_probe) ## Run the end-to-end tests of OLM: install, upgrade, Upgradeable condition, uninstall, on a local node (root).
@@ -212,13 +219,10 @@ govulncheck: build $(BIN)/govulncheck ## Check the operator for known vulnerabil
 lint: $(BIN)/golangci-lint ## Run the linters.
 	$(PROGRESS) golangci-lint run ./...
 	cd hack/cluster && $(PROGRESS) golangci-lint run ./...
-
-.PHONY: figures
-figures: ## Print the figures that the code keeps to, each with its goal: lengths, test ratio, README.
-	@go run ./hack/figures
+	hack/shellcheck.sh
 
 .PHONY: verify
-verify: $(TEST_TOOLS) ## Fail if a generated file is stale, or if chart and config differ.
+verify: $(addprefix $(BIN)/,crdify actionlint) ## Fail if a generated file is stale, a workflow is wrong, or the CRD breaks users.
 	$(PROGRESS) hack/verify.sh
 
 ##@ Local control plane

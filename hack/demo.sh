@@ -22,7 +22,7 @@ wait_for() {
 }
 # until_is WANT CMD…: run CMD until it prints WANT, for 2 minutes at most.
 until_is() {
-  local want=$1 got= deadline=$((SECONDS + 120)); shift
+  local want=$1 got='' deadline=$((SECONDS + 120)); shift
   while [ "$SECONDS" -lt "$deadline" ]; do
     got=$("$@" 2> /dev/null) && [ "$got" = "$want" ] && return
     sleep 0.1

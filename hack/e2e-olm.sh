@@ -109,26 +109,6 @@ scorecard() {
   UNTAR_IMAGE=$image hack/scorecard.sh
 }
 
-# inlined: a catalog of both releases that holds the bundles' objects, not the names of their images.
-inlined() {
-  mkdir "$tree/inlined"
-  {
-    cat <<YAML
-{schema: olm.package, name: memcached-operator, defaultChannel: stable-v0}
----
-schema: olm.channel
-package: memcached-operator
-name: stable-v0
-entries: [{name: memcached-operator.v0.0.1}, {name: memcached-operator.v0.0.2, replaces: memcached-operator.v0.0.1}]
-YAML
-    for version in 0.0.1 0.0.2; do
-      echo ---
-      opm render "$tree/bundle-$version" --output yaml
-    done
-  } > "$tree/inlined/catalog.yaml"
-  opm validate "$tree/inlined"
-}
-
 # main
 need_root
 hack/node/packages.sh --check
@@ -156,12 +136,10 @@ release 0.0.1
 release 0.0.2 0.0.1
 catalog old 0.0.1
 catalog new 0.0.1 0.0.2
-inlined
 step 'the scorecard'
 scorecard
 step 'the tests'
 export E2E_KUBECONFIG=$KUBECONFIG E2E_AUDIT_LOG=$dir/audit.log
 export E2E_OLM_CATALOG_OLD=$registry/catalog:old E2E_OLM_CATALOG_NEW=$registry/catalog:new
-export E2E_OLM_INLINED=$tree/inlined E2E_OLM_SERVER=$registry/opm
-go test -tags e2e -count=1 -timeout 20m -parallel 8 "$@" ./test/e2e/olm
+hack/progress.sh go test -tags e2e -count=1 -timeout 20m -parallel 8 "$@" ./test/e2e/olm
 step 'all passed'

@@ -27,13 +27,19 @@ else
   make --no-print-directory docker-build build IMG="$E2E_IMAGE"
   hack/check-image.sh "$E2E_IMAGE"
 
-  # The previous commit, for the upgrade tests; a shallow clone does not have it.
-  if git worktree add --quiet --detach "$scratch/previous" HEAD~1 2>/dev/null && [ -e "$scratch/previous/Dockerfile" ]; then
+  # The commit that the upgrade tests begin with; a shallow clone does not have it.
+  from=$(cat hack/upgrade-from)
+  if [ "$(git rev-parse --is-shallow-repository)" = true ] && ! git cat-file -e "$from^{commit}" 2> /dev/null; then
+    echo "e2e: upgrade tests are skipped: this clone is shallow and lacks the commit $from" >&2
+  else
+    if git diff --quiet "$from" -- main.go go.mod apis internal manifests reconcilers; then
+      echo "e2e: the operator of $from, in hack/upgrade-from, is the one under test: name an earlier commit" >&2
+      exit 1
+    fi
+    git worktree add --quiet --detach "$scratch/previous" "$from"
     export E2E_PREVIOUS_IMAGE=memcached-operator:e2e-previous E2E_PREVIOUS_INSTALLER=$scratch/previous.yaml E2E_PREVIOUS_CHART=$scratch/previous/charts/memcached-operator
     make --no-print-directory -C "$scratch/previous" docker-build IMG="$E2E_PREVIOUS_IMAGE"
     "$scratch/previous/hack/installer.sh" "$E2E_PREVIOUS_IMAGE" > "$E2E_PREVIOUS_INSTALLER"
-  else
-    echo "e2e: upgrade tests are skipped: this clone has no commit before HEAD with a Dockerfile" >&2
   fi
 
   export NODE_DIR=${NODE_DIR:-$PWD/.node}
@@ -46,4 +52,4 @@ export E2E_INSTALLER=$scratch/install.yaml
 hack/installer.sh "$E2E_IMAGE" > "$E2E_INSTALLER"
 
 # One package at a time, because each installs the operator in its own way.
-go test -tags e2e -p 1 -count=1 -timeout 25m -parallel 6 "$@" ${E2E_PACKAGES:-./test/e2e ./test/e2e/helm}
+hack/progress.sh go test -tags e2e -p 1 -count=1 -timeout 25m -parallel 6 "$@" ${E2E_PACKAGES:-./test/e2e ./test/e2e/helm}

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the scripts that a new user runs: demo.sh and run.sh.
 
 # fail MESSAGE…: print the message with the name of the script and exit.

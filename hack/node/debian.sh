@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # what the scripts use and set
 # Sourced: memcached and others out of Debian's packages, of a suite that the machine need not run.
 # The script that sources this has `fail`, and $state, a directory of its own for apt's files.
 

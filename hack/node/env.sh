@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034 # what the scripts use
 # Sourced by the scripts beside it: where things are, what they are called, and how to
 # get at a node. Of the environment it reads NODE_DIR, NODE_CACHE and NODES.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -110,12 +110,12 @@ func TestOperatorCondition_IsNotRewrittenAfterRestart(t *testing.T) {
 				t.Errorf("the OperatorCondition was written: %s -> %s", version, oc.ResourceVersion)
 			}
 			// Its first write is that of the next change.
-			if wanted.reason == "RollingOut" {
-				setSettled(t, mc)
-				suite.eventuallyHas(t, oc, metav1.ConditionTrue, "NoRollOut")
-			} else {
+			if wanted.reason == "NoRollOut" {
 				setRollingOut(t, mc, time.Now())
 				suite.eventuallyHas(t, oc, metav1.ConditionFalse, "RollingOut")
+			} else {
+				setSettled(t, mc)
+				suite.eventuallyHas(t, oc, metav1.ConditionTrue, "NoRollOut")
 			}
 			if got := second.requests("PUT"); len(got) != 1 {
 				t.Errorf("the second operator wrote %v", got)

@@ -170,23 +170,6 @@ func (c *ControlPlane) connect() error {
 	return nil
 }
 
-// Main runs the tests of a package on an API server that they share, without
-// controllers. It is the package's TestMain but for os.Exit, and puts the server into
-// plane before the first test.
-func Main(m *testing.M, plane **ControlPlane) int {
-	started, err := Start("--without-controllers")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	*plane = started
-	code := m.Run()
-	if err := started.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	return code
-}
-
 // PID returns the process ID of the program that the control plane's programs are children of.
 func (c *ControlPlane) PID() int { return c.command.Process.Pid }
 

@@ -5,14 +5,9 @@
 package e2e
 
 import (
-	"context"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
@@ -48,35 +43,4 @@ func TestRollout_KeepsOldPodsWhenTheImageCannotBePulled(t *testing.T) {
 	if got := fewest(); got < size-1 {
 		t.Errorf("at the worst moment %d of %d pods answered", got, size)
 	}
-}
-
-func TestStatus_ReportsQuota(t *testing.T) {
-	t.Parallel()
-	namespace := suite.NewNamespace(t)
-	quota := &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "one-pod"},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},
-	}
-	cluster.Must(t, suite.Create(t.Context(), quota))
-	cluster.Until(t, suite.Cluster, quota, "counted", func(quota *corev1.ResourceQuota) bool { return len(quota.Status.Hard) > 0 })
-
-	mc := suite.NewMemcached(t, namespace, "limited", 2)
-	suite.NotReady(t, mc, []string{"FailedCreate"}, "exceeded quota: one-pod", "limited: pods=1")
-	cluster.Eventually(t, "the pod that fits is ready", func(context.Context) (bool, string, error) {
-		pods := suite.Pods(t, namespace, "limited")
-		return len(pods) == 1 && cluster.IsReady(&pods[0]), cluster.Lives(pods), nil
-	})
-	suite.NotReady(t, mc, []string{"FailedCreate"}, "exceeded quota: one-pod")
-	suite.MergePatch(t, quota, `{"spec":{"hard":{"pods":"2"}}}`)
-	suite.Ready(t, mc)
-}
-
-func TestStatus_ReportsPodSecurity(t *testing.T) {
-	t.Parallel()
-	namespace := suite.NewNamespace(t)
-	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "privileged", 1))
-	addSidecar(t, namespace, "privileged", sidecar().WithSecurityContext(applycorev1.SecurityContext().WithPrivileged(true)))
-	suite.NotReady(t, mc, []string{"FailedCreate"}, `violates PodSecurity "restricted`, "sidecar")
-	addSidecar(t, namespace, "privileged")
-	suite.Ready(t, mc)
 }

@@ -26,7 +26,7 @@ func TestUpgrade_RestartsNoMemcached(t *testing.T) {
 		t.Fatal(err)
 	}
 	namespace := suite.NewNamespace(t)
-	reader := suite.Reader(t, namespace, metricsReader)
+	reader := suite.Reader(t, namespace, "memcached-operator-metrics-reader")
 	t.Cleanup(func() { install(t, suite.Installer, suite.Image) })
 	install(t, suite.PreviousInstaller, suite.PreviousImage)
 

@@ -188,9 +188,7 @@ func handOver(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached, edits in
 	since := time.Now()
 	editTo(t, caches[0], edits)
 	led = leads(t, next, since, settleTimeout).Sub(since)
-	if led > handOverLimit {
-		t.Errorf("the next leader had the lease after %s, want %s", led, handOverLimit)
-	}
+	withinGoal(t, "the next leader had the lease", led, handOverLimit)
 	if status := p.leader.process.End(t); status != 0 {
 		t.Errorf("the exit status is %d", status)
 	}

@@ -56,6 +56,20 @@ func overlap(t *testing.T) {
 	}
 }
 
+// withinGoal fails the long form of the suite if took exceeds limit, the goal of docs/testing.md. The short form prints the
+// figure only: it shares the cores with other tests.
+func withinGoal(t *testing.T, what string, took, limit time.Duration) {
+	t.Helper()
+	if took <= limit {
+		return
+	}
+	report := t.Errorf
+	if testing.Short() {
+		report = t.Logf
+	}
+	report("%s after %s, the goal is %s", what, took, limit)
+}
+
 // form returns the value for the long form of the suite, or that for the short one.
 func form[T any](long, short T) T {
 	if testing.Short() {

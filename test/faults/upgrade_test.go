@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -30,7 +31,7 @@ import (
 	"github.com/example/memcached-operator/test/testenv"
 )
 
-var fromFlag = flag.String("from", "", "commit whose operator TestUpgrade_RollsNoPod upgrades from")
+var fromFlag = flag.String("from", "", "commit whose operator TestUpgrade_RollsNoPod upgrades from; by default that of hack/upgrade-from")
 
 const (
 	// upgraded is how many Memcacheds are upgraded, and every staleEvery-th of them loses a
@@ -52,8 +53,14 @@ var images = []cachev1alpha1.Image{
 // fields. No ReplicaSet may be new, except of those Memcacheds that the events name which
 // docs/user/upgrade.md lists.
 func TestUpgrade_RollsNoPod(t *testing.T) {
-	if *fromFlag == "" {
-		t.Skip("-from names no commit to upgrade from")
+	from := *fromFlag
+	if from == "" {
+		if testing.Short() {
+			t.Skip("make e2e upgrades from the same commit")
+		}
+		content, err := os.ReadFile(filepath.Join(controlplane.Root(), "hack", "upgrade-from"))
+		testenv.NoError(t, err)
+		from = strings.TrimSpace(string(content))
 	}
 	figure := measure(t, "an upgrade rolls no pod, save where the old operator left something behind")
 	namespace := suite.NewNamespace(t)
@@ -61,7 +68,7 @@ func TestUpgrade_RollsNoPod(t *testing.T) {
 	o.process.Terminate(t)
 	current := suite.Binary
 	t.Cleanup(func() { suite.Binary = current })
-	suite.Binary = buildCommit(t, *fromFlag)
+	suite.Binary = buildCommit(t, from)
 	o.restart()
 	o.process.Ready(t)
 

@@ -13,7 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"sync"
-	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,7 +31,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 30 * time.Second
+var patience = testenv.Timeout
 
 // pod is a pod of a Memcached as it is rendered, running.
 type pod struct {
@@ -230,31 +230,18 @@ func (p *pod) eventually(t *testing.T, what string, try func() error) {
 	}
 }
 
-// ports are those that freePort tries: below what Linux gives to connections and to
-// listeners that ask for any (32768 and up), where others would take one in the moment
-// between a test's choice and its memcached's start.
-var ports atomic.Int32
-
-const (
-	firstPort = 12000
-	lastPort  = 32000
-)
-
-// freePort returns a port that is not in use and that no other test gets.
+// freePort returns a port that nobody listens on, and that the kernel gives to nobody else until the test ends: it is bound
+// by a socket which does not listen, beside which others with SO_REUSEADDR, such as memcached's, may.
 func freePort(t *testing.T) string {
 	t.Helper()
-	ports.CompareAndSwap(0, firstPort+int32(os.Getpid())%1000)
-	for {
-		port := ports.Add(1)
-		if port > lastPort {
-			t.Fatalf("no port from %d to %d is free", firstPort, lastPort)
-		}
-		address := ":" + strconv.Itoa(int(port))
-		if listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address); err == nil {
-			testenv.NoError(t, listener.Close())
-			return address[1:]
-		}
-	}
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	testenv.NoError(t, err)
+	t.Cleanup(func() { testenv.NoError(t, syscall.Close(socket)) })
+	testenv.NoError(t, syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1))
+	testenv.NoError(t, syscall.Bind(socket, &syscall.SockaddrInet4{}))
+	address, err := syscall.Getsockname(socket)
+	testenv.NoError(t, err)
+	return strconv.Itoa(address.(*syscall.SockaddrInet4).Port)
 }
 
 // output is what the containers write, for whoever looks at a failed test.

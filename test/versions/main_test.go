@@ -41,6 +41,8 @@ type reader struct {
 	directory string
 	// operator is the operator's own identity.
 	operator string
+	// canaries is how many kinds collectorLooks has created.
+	canaries int
 	// steps are the commands of the page, by the number that the heading begins with.
 	steps map[string][]string
 }

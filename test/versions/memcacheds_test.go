@@ -3,12 +3,17 @@
 package versions
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -123,6 +128,35 @@ func (r *reader) collects(t *testing.T, version, name string) {
 	metadata := metav1.ObjectMeta{Namespace: namespace, Name: name}
 	r.EventuallyGone(t, &appsv1.Deployment{ObjectMeta: metadata})
 	r.EventuallyGone(t, &corev1.Service{ObjectMeta: metadata})
+}
+
+// collectorLooks waits until the garbage collector has looked which kinds and versions there are, which it does every 30 s:
+// until it knows a new kind, an object of which it deletes since its owner does not exist.
+func (r *reader) collectorLooks(t *testing.T) {
+	t.Helper()
+	r.canaries++
+	kind := fmt.Sprintf("Canary%d", r.canaries)
+	testenv.NoError(t, r.ApplyYAML(t.Context(), testenv.CustomResource("test.example.com", kind, "Namespaced", "type: object")))
+	canary := &unstructured.Unstructured{}
+	canary.SetGroupVersionKind(schema.GroupVersionKind{Group: "test.example.com", Version: "v1", Kind: kind})
+	canary.SetNamespace(namespace)
+	canary.SetName("canary")
+	canary.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "absent", UID: "absent"}})
+	testenv.Eventually(t, "the new kind should be served", func(ctx context.Context) (bool, error) {
+		err := r.Client.Create(ctx, canary)
+		return err == nil, client.IgnoreNotFound(ignoreNoMatch(err))
+	})
+	testenv.Within(t, testenv.Timeout+time.Minute, "the garbage collector should look at the kinds", func(ctx context.Context) (bool, error) {
+		err := r.Client.Get(ctx, client.ObjectKeyFromObject(canary), canary)
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
+}
+
+func ignoreNoMatch(err error) error {
+	if meta.IsNoMatchError(err) {
+		return nil
+	}
+	return err
 }
 
 // forgotten makes a child of a Memcached that names v1alpha1 and that no operator updates.

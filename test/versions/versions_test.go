@@ -5,7 +5,6 @@ package versions
 import (
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -150,12 +149,10 @@ func (w *walk) stopsServing(t *testing.T) {
 		return err != nil
 	})
 	stop := w.start(t, w.operators[beta])
-	// The garbage collector looks every 30 s which versions there are.
-	time.Sleep(45 * time.Second)
+	w.collectorLooks(t)
 	w.collects(t, beta, "deleted-3")
 	w.collects(t, beta, "orphan")
-	// Time enough: the others were collected meanwhile.
-	time.Sleep(10 * time.Second)
+	w.collectorLooks(t)
 	stop()
 	for owner, why := range map[string]string{"orphan": "is not collected", "kept": "is not deleted while its owner lives"} {
 		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "forgotten-" + owner}, &corev1.ConfigMap{}); err != nil {

@@ -89,12 +89,6 @@ func (c *Cache) Version() string {
 	return version
 }
 
-// Flush empties the cache.
-func (c *Cache) Flush() {
-	c.t.Helper()
-	c.must(c.client.Flush())
-}
-
 // Stats are memcached's own figures, by name: the general ones, or those of a kind, such as settings.
 func (c *Cache) Stats(kind ...string) map[string]string {
 	c.t.Helper()

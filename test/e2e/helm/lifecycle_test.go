@@ -5,7 +5,6 @@
 package helm
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +15,20 @@ import (
 	"github.com/example/memcached-operator/test/e2e/cluster"
 	"github.com/example/memcached-operator/test/testenv"
 )
+
+// edited are values that give every memcached less memory.
+const edited = `
+manifests:
+  components/site/kustomization.yaml: |
+    apiVersion: kustomize.config.k8s.io/v1alpha1
+    kind: Component
+    patches:
+    - patch: |-
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: memcached}
+        spec: {template: {spec: {containers: [{name: memcached, env: [{name: MEMCACHED_MEMORY_LIMIT, value: "32"}]}]}}}
+`
 
 // TestRelease_InstallsUpgradesAndUninstalls goes through the life of a release for all namespaces, as the README tells it.
 func TestRelease_InstallsUpgradesAndUninstalls(t *testing.T) {
@@ -71,7 +84,7 @@ func TestRelease_UpgradesFromThePreviousChart(t *testing.T) {
 	forEachHelm(t, func(t *testing.T, h helm) {
 		r := forAll(t, h, "memcached-operator-previous")
 		// With templates of its own: their files must outlive the way back as well.
-		values := []string{"--values", write(t, fmt.Sprintf(edited, "spec"))}
+		values := []string{"--values", write(t, edited)}
 		r.run(t, "install", of(previous, suite.PreviousImage, append(values, "--create-namespace")...)...)
 		namespace := suite.NewNamespace(t)
 		reader := suite.Reader(t, namespace, "memcached-operator-metrics-reader")

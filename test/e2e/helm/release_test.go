@@ -6,7 +6,6 @@ package helm
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,19 +37,6 @@ func forEachHelm(t *testing.T, test func(*testing.T, helm)) {
 	t.Helper()
 	for _, name := range helms {
 		t.Run(name, func(t *testing.T) { test(t, helm{name, t.TempDir()}) })
-	}
-}
-
-// besideOthers runs test with both Helms at once, and beside other tests.
-func besideOthers(t *testing.T, test func(*testing.T, helm)) {
-	t.Helper()
-	t.Parallel()
-	define(t)
-	for _, name := range helms {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, helm{name, t.TempDir()})
-		})
 	}
 }
 
@@ -144,16 +130,6 @@ func (r release) upgrade(t *testing.T, arguments ...string) {
 	r.run(t, "upgrade", of(chart, suite.Image, arguments...)...)
 	r.Settled(t)
 	r.Leader(t)
-}
-
-// revision is the number of the release's latest revision.
-func (r release) revision(t *testing.T) int {
-	t.Helper()
-	output, err := r.try(t, "status", r.name, "--namespace", r.Namespace, "--output", "json")
-	cluster.Must(t, err)
-	var status struct{ Version int }
-	cluster.Must(t, json.Unmarshal([]byte(output), &status))
-	return status.Version
 }
 
 // rollback goes back to a revision.

@@ -7,9 +7,13 @@ package helm
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,4 +76,29 @@ func TestTemplates_AreReloadedFromAConfigMap(t *testing.T) {
 	if now := r.Settled(t)[0]; now.Name != operator.Name || now.Status.ContainerStatuses[0].RestartCount != 0 {
 		t.Errorf("the operator's pod is %s, restarted %d times, want %s", now.Name, now.Status.ContainerStatuses[0].RestartCount, operator.Name)
 	}
+}
+
+// hasMemory tells whether a Memcached's Deployment gives memcached so many MiB.
+func hasMemory(mebibytes string) func(*appsv1.Deployment) bool {
+	return func(d *appsv1.Deployment) bool {
+		return slices.Contains(d.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "MEMCACHED_MEMORY_LIMIT", Value: mebibytes})
+	}
+}
+
+// wantMemory asks the memcached in each pod how many MiB it may use.
+func wantMemory(t *testing.T, namespace string, want int) {
+	t.Helper()
+	for _, pod := range suite.Pods(t, namespace, "cache") {
+		if got := suite.Cache(t, namespace, pod.Name, cluster.Port).Stats()["limit_maxbytes"]; got != fmt.Sprint(want<<20) {
+			t.Errorf("pod %s may use %s bytes, want %d MiB", pod.Name, got, want)
+		}
+	}
+}
+
+// write writes values into a file and returns its name.
+func write(t *testing.T, values string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	cluster.Must(t, os.WriteFile(file, []byte(values), 0o600))
+	return file
 }

@@ -10,9 +10,6 @@
 //
 //   - E2E_OLM_CATALOG_OLD: the image of a catalog that holds version 0.0.1.
 //   - E2E_OLM_CATALOG_NEW: the image of one that holds 0.0.2 as well.
-//   - E2E_OLM_INLINED: a directory with a catalog of both that has the bundles inlined,
-//     each version replacing the other.
-//   - E2E_OLM_SERVER: an image of opm, which is to serve that.
 //
 // A test works in namespaces of its own, which are the OperatorGroup's, so tests run beside each
 // other; those for all namespaces run alone, before.

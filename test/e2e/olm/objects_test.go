@@ -130,10 +130,3 @@ func metadataOf(kind schema.GroupVersionKind, namespace, name string) *metav1.Pa
 	object.SetGroupVersionKind(kind)
 	return object
 }
-
-// metadataListOf is a list of objects of a kind, of which only the metadata are read.
-func metadataListOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadataList {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(kind)
-	return list
-}

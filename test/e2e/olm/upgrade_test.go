@@ -57,7 +57,6 @@ func TestUpgrade_Manual(t *testing.T) {
 func (i install) waitsForApproval(t *testing.T, name string) {
 	t.Helper()
 	const pending = "RequiresApproval"
-	documented(t, "UpgradePending", pending)
 	until(t, subscriptions, i.Namespace, "memcached-operator", "upgrade pending", func(s *subscription) bool {
 		return s.Status.State == "UpgradePending" && says(s.Status.Conditions, "InstallPlanPending", "True", pending)
 	})
@@ -124,7 +123,6 @@ func (i install) saysUpgradeable(t *testing.T, status string, words ...string) {
 func (i install) isHeldBack(t *testing.T, words string) {
 	t.Helper()
 	const reason = "OperatorConditionNotUpgradeable"
-	documented(t, reason, "operator is not upgradeable: the operator is not upgradeable: ")
 	until(t, csvs, i.Namespace, newVersion, "held back", func(c *csv) bool {
 		return c.Status.Phase == "Pending" && c.Status.Reason == reason && strings.Contains(c.Status.Message, "operator is not upgradeable: "+words)
 	})
