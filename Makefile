@@ -34,6 +34,8 @@ export GOFLAGS
 # A command that may be silent for minutes prints how long it has taken.
 PROGRESS := $(CURDIR)/hack/progress.sh
 
+# The oldest version in docs/user/compatibility.md.
+OLDEST_KUBERNETES := 1.31.4
 KUBERNETES_VERSION := $(shell sed -n 's|^\tk8s.io/kubernetes v||p' hack/cluster/go.mod)
 KUBE_PROGRAMS := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok
 NODE_PROGRAMS := kubelet kube-proxy
@@ -173,6 +175,11 @@ test: kube build $(TEST_TOOLS) $(OPERANDS) ## Run all tests, including those aga
 test-api: $(BIN)/cluster ## Run the tests that need etcd and an API server only, with the binaries in KUBEBUILDER_ASSETS if set.
 	$(if $(KUBEBUILDER_ASSETS),,$(MAKE) --no-print-directory kube)
 	$(PROGRESS) go test $(GOTESTFLAGS) ./apis/... ./reconcilers/apply ./reconcilers/render/... ./reconcilers/status/...
+
+.PHONY: test-oldest
+test-oldest: kube ## Run the tests of API, apply and reconcilers against the oldest Kubernetes that is supported; builds it first, for minutes.
+	$(PROGRESS) hack/controlplane.sh $(OLDEST_KUBERNETES)
+	KUBEBUILDER_ASSETS=$(BIN)/kube-$(OLDEST_KUBERNETES) $(PROGRESS) go test -count=1 $(GOTESTFLAGS) ./apis/... ./reconcilers ./reconcilers/apply ./reconcilers/olm
 
 .PHONY: test-race
 test-race: kube ## Run the tests of apis, internal and reconcilers, and those of the whole program, with the race detector (needs a C compiler).

@@ -37,7 +37,7 @@ func newInstaller(t *testing.T, cluster *testenv.Env, namespaces ...string) stri
 
 // TestRelease_ForNamespaces installs two releases in one namespace, as a user without cluster-scoped rights.
 func TestRelease_ForNamespaces(t *testing.T) {
-	forEachHelm(t, func(t *testing.T, h helm) {
+	withHelm4(t, func(t *testing.T, h helm) {
 		cluster := testenv.New(t, testenv.Setup{})
 		h = h.as(newInstaller(t, cluster, "team-a", "team-b"))
 		one := release{h, cluster, "one", "team-a"}

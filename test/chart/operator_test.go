@@ -88,7 +88,7 @@ func example(t *testing.T) string {
 
 // TestValues_ManifestsReachTheOperator installs the README's example, and then invalid variants of it.
 func TestValues_ManifestsReachTheOperator(t *testing.T) {
-	forEachHelm(t, func(t *testing.T, h helm) {
+	withHelm4(t, func(t *testing.T, h helm) {
 		cluster := testenv.New(t, testenv.Setup{})
 		r := release{h.as(cluster.Kubeconfig), cluster, releaseName, releaseNamespace}
 		values := filepath.Join(write(t, map[string]string{"values.yaml": example(t)}), "values.yaml")

@@ -17,7 +17,7 @@ import (
 // TestRelease_GuardsPrivilegedFields: the policy of a release, which has the release's name, is enforced while the value
 // enables it. test/admission tests what it guards.
 func TestRelease_GuardsPrivilegedFields(t *testing.T) {
-	forEachHelm(t, func(t *testing.T, h helm) {
+	withHelm4(t, func(t *testing.T, h helm) {
 		cluster := testenv.New(t, testenv.Setup{})
 		r := release{h.as(cluster.Kubeconfig), cluster, "cache", releaseNamespace}
 		r.do(t, "install", "--create-namespace", "--take-ownership", "--set", "crds.takeOwnership=true")

@@ -58,6 +58,13 @@ func forEachHelm(t *testing.T, test func(*testing.T, helm)) {
 	}
 }
 
+// withHelm4 runs test with the latest major, where forEachHelm would test the operator rather than Helm.
+func withHelm4(t *testing.T, test func(*testing.T, helm)) {
+	t.Helper()
+	t.Parallel()
+	test(t, helm{program: tool("helm4"), home: t.TempDir()})
+}
+
 // helm is one of the programs, with settings of its own.
 type helm struct {
 	program    string

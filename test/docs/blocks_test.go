@@ -39,18 +39,42 @@ var blocks = map[string][]string{
 	"docs/release.md":                {"builds for four platforms", "is an example", "runs for an hour", "is part of make e2e-olm"},
 	"manifests/README.md":            slices.Concat(slices.Repeat([]string{"TestRender"}, 4), slices.Repeat([]string{"TestRecipes"}, 12)),
 	"docs/testing.md":                {".ci/run runs the first one; the others take hours"},
+	"test/README.md":                 {"are single commands of the make targets in .ci/run"},
 }
 
-var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+
+// testNames returns the names of all tests.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	for _, file := range files(t, ".", "_test.go") {
+		for _, found := range testFunction.FindAllStringSubmatch(read(t, file), -1) {
+			names[found[1]] = true
+		}
+	}
+	return names
+}
+
+// TestClaims_NameTests checks the table of docs/testing.md: each test exists, and each decision has one.
+func TestClaims_NameTests(t *testing.T) {
+	t.Parallel()
+	tests, page := testNames(t), read(t, "docs/testing.md")
+	for _, found := range regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9_]*)").FindAllStringSubmatch(page, -1) {
+		if !tests[found[1]] {
+			t.Errorf("docs/testing.md names %s, which does not exist", found[1])
+		}
+	}
+	for _, decision := range files(t, "docs/decisions", ".md") {
+		if name := strings.TrimPrefix(decision, "docs/"); !strings.Contains(page, name) {
+			t.Errorf("docs/testing.md names no test of %s", decision)
+		}
+	}
+}
 
 func TestShellBlocks_AreRun(t *testing.T) {
 	t.Parallel()
-	tests := map[string]bool{}
-	for _, file := range files(t, "test", "_test.go") {
-		for _, found := range testFunction.FindAllStringSubmatch(read(t, file), -1) {
-			tests[found[1]] = true
-		}
-	}
+	tests := testNames(t)
 	for page, runs := range blocks {
 		shell := shellpages.Shell(t, page)
 		if len(shell) != len(runs) {

@@ -3,7 +3,6 @@
 package docs
 
 import (
-	"encoding/json"
 	"maps"
 	"path"
 	"path/filepath"
@@ -43,67 +42,6 @@ func mustExport(t *testing.T, where, text string, known map[string]bool) {
 		if !known[name] && name != "memcached_cr" && !strings.HasPrefix(name, "memcached_operator_") {
 			t.Errorf("%s: the exporter has no metric %s", where, name)
 		}
-	}
-}
-
-type dashboard struct {
-	SchemaVersion int
-	Templating    struct {
-		List []struct {
-			Name, Type, Definition string
-		}
-	}
-	Panels []struct {
-		ID      int
-		Type    string
-		Title   string
-		Targets []struct{ Expr string }
-		GridPos struct{ X, Y, W, H int }
-	}
-}
-
-func TestDashboard_UsesKnownMetrics(t *testing.T) {
-	t.Parallel()
-	known := exported(t)
-	var d dashboard
-	testenv.NoError(t, json.Unmarshal([]byte(read(t, "config/grafana/memcached.json")), &d))
-	variables := map[string]bool{"__rate_interval": true} // Grafana's own
-	for _, variable := range d.Templating.List {
-		variables[variable.Name] = true
-		mustExport(t, "variable "+variable.Name, variable.Definition, known)
-	}
-	ids := map[int]string{}
-	places := map[[2]int]string{}
-	for _, panel := range d.Panels {
-		if other, twice := ids[panel.ID]; twice {
-			t.Errorf("the panels %q and %q have one id", other, panel.Title)
-		}
-		ids[panel.ID] = panel.Title
-		for x := panel.GridPos.X; x < panel.GridPos.X+panel.GridPos.W; x++ {
-			for y := panel.GridPos.Y; y < panel.GridPos.Y+panel.GridPos.H; y++ {
-				if other, taken := places[[2]int{x, y}]; taken {
-					t.Fatalf("the panels %q and %q are in one place", other, panel.Title)
-				}
-				places[[2]int{x, y}] = panel.Title
-			}
-		}
-		if panel.Type != "row" && len(panel.Targets) == 0 {
-			t.Errorf("panel %q shows nothing", panel.Title)
-		}
-		for _, target := range panel.Targets {
-			if !metric.MatchString(target.Expr) {
-				t.Errorf("panel %q: %s asks for no metric", panel.Title, target.Expr)
-			}
-			mustExport(t, "panel "+panel.Title, target.Expr, known)
-			for _, variable := range regexp.MustCompile(`\$(\w+)`).FindAllStringSubmatch(target.Expr, -1) {
-				if !variables[variable[1]] {
-					t.Errorf("panel %q: there is no variable %s", panel.Title, variable[0])
-				}
-			}
-		}
-	}
-	if d.SchemaVersion < 39 || len(d.Panels) < 15 {
-		t.Errorf("schema version %d, %d panels", d.SchemaVersion, len(d.Panels))
 	}
 }
 

@@ -5,16 +5,39 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
+// panels returns the expressions of the dashboard's panels, for the Memcacheds of these names.
+func panels(t *testing.T, namespace string, names []string) []string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(cluster.Root(), "config", "grafana", "memcached.json"))
+	cluster.Must(t, err)
+	var dashboard struct {
+		Panels []struct{ Targets []struct{ Expr string } }
+	}
+	cluster.Must(t, json.Unmarshal(content, &dashboard))
+	variables := strings.NewReplacer("$namespace", namespace, "$memcached", strings.Join(names, "|"), "$__rate_interval", "1m")
+	var expressions []string
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			expressions = append(expressions, variables.Replace(target.Expr))
+		}
+	}
+	return expressions
+}
+
 // TestPrometheus_ScrapesTheCaches has Prometheus itself read the metrics of a cache in plain text and of one that wants
-// certificates, and evaluate the alerts.
+// certificates, and evaluate the panels of the dashboard and the alerts.
 func TestPrometheus_ScrapesTheCaches(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
@@ -34,6 +57,10 @@ func TestPrometheus_ScrapesTheCaches(t *testing.T) {
 	pod := suite.Pods(t, namespace, mc.Name)[0]
 	suite.CacheBy(t, namespace, pod.Name, cluster.Access{TLS: trusting(pair, pair.TLS(t))}).Set("key", "value")
 	prometheus.Becomes(`memcached_current_items{service="secured"}`, 1)
+
+	for _, expression := range panels(t, namespace, names) {
+		prometheus.HasValues(expression)
+	}
 
 	want := []string{"MemcachedConnectionsNearLimit", "MemcachedDown", "MemcachedEvicting", "MemcachedMemoryFull", "MemcachedRestarting"}
 	if got := prometheus.Alerts(); !slices.Equal(got, want) {

@@ -17,7 +17,7 @@ import (
 // The walk is the same in each run with the same flags. Most specs have a set of features of their own, which takes
 // a build of the templates: 500 steps take about four minutes.
 var (
-	stepsFlag = flag.Int("steps", 100, "the length of the random walk")
+	stepsFlag = flag.Int("steps", 30, "the length of the random walk")
 	seedFlag  = flag.Uint64("seed", 1, "the seed of the random walk")
 )
 

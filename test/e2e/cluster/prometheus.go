@@ -142,6 +142,16 @@ func (p *Prometheus) Becomes(expression string, want float64) {
 	})
 }
 
+// HasValues waits until an expression has values.
+func (p *Prometheus) HasValues(expression string) {
+	p.t.Helper()
+	Eventually(p.t, expression+" has values", func(ctx context.Context) (bool, string, error) {
+		var data struct{ Result []any }
+		err := p.get(ctx, "/api/v1/query?query="+url.QueryEscape(expression), &data)
+		return len(data.Result) > 0, "none", err
+	})
+}
+
 // Alerts waits until every alert has been evaluated, which may not fail, and returns their names, sorted.
 func (p *Prometheus) Alerts() []string {
 	p.t.Helper()
