@@ -61,6 +61,7 @@ func named(name string) *cachev1alpha1.Memcached {
 }
 
 func TestRender_IncludesFilesAddedToTheBase(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	r := mustNew(t, edited(t, withConfigAndPolicy(t)), Defaults{})
 	objects := mustRender(t, r, named("web"))
@@ -104,6 +105,7 @@ func configMap(name string) string {
 }
 
 func TestNames_DoNotDependOnComponents(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	r := mustNew(t, edited(t, edits{
 		"components/podMetadata.annotations/kustomization.yaml": component + "resources: [configmap.yaml]\n",
@@ -119,6 +121,7 @@ func TestNames_DoNotDependOnComponents(t *testing.T) {
 }
 
 func TestNames_DoNotCollide(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	r := mustNew(t, edited(t, withConfigAndPolicy(t)), Defaults{})
 	seen := map[string]string{}
@@ -134,6 +137,7 @@ func TestNames_DoNotCollide(t *testing.T) {
 }
 
 func TestNames_FollowTheMemcached(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	generator := func(options string) string {
 		return "configMapGenerator:\n- name: settings\n  literals: [A=b]\n" + options
@@ -191,6 +195,7 @@ func TestNames_FollowTheMemcached(t *testing.T) {
 
 // A replacement into a hashed ConfigMap would need another name for each Memcached.
 func TestNew_RejectsAReplacementIntoAHashedConfigMap(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	e := inSite(`configMapGenerator: [{name: settings, literals: [SIZE=0]}]
 replacements:

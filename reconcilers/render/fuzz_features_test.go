@@ -75,6 +75,7 @@ var features = []func(s *cachev1alpha1.MemcachedSpec, name, value string, n int3
 
 // FuzzFeatures does for sets of features what FuzzRender does for names and texts.
 func FuzzFeatures(f *testing.F) {
+	buildsTemplates(f)
 	for i, text := range []string{"a", "true", "null", "123", "1e3", "placeholder-0001", "placeholder-0000x", "918273000", "$(X)", "a: b", "\"", "\u2028", "> 1"} {
 		f.Add("cache", text, text, int32(1024+i), uint16(1)<<i)
 		f.Add("true", text, text, int32(65535-i), ^(uint16(1) << i))

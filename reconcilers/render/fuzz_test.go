@@ -69,6 +69,7 @@ replacements:
 
 // FuzzRender searches for a Memcached whose rendered objects differ from a full build.
 func FuzzRender(f *testing.F) {
+	buildsTemplates(f)
 	texts := []string{
 		"null", "true", "123", "1e3", "~", "- a", "{}", "[]", "", " ", "ž\u2028🐎", "a\nb\n", "$(X)", "#", ": ", "a: b",
 		"0x1F", "1_000", ".inf", "2026-01-01", "<<", "*a", "&a", "!!binary x", "'", `"`, "\t", "|", "%", "@", "`", "\u0085", "\x7f", "\x00",

@@ -44,6 +44,7 @@ every Memcached that has it, and their caches are lost. If the change is intende
 // testdata/golden: plain.yaml and full.yaml hold whole objects, each other file the
 // difference from one of them.
 func TestRender_Golden(t *testing.T) {
+	buildsTemplates(t)
 	r := permissive(t)
 	var mu sync.Mutex
 	rendered := map[string]string{}

@@ -129,6 +129,7 @@ func TestMergePatch_ReplacesAnElement(t *testing.T) {
 
 // The random patches are the same in each run.
 func TestMergePatch_MatchesKustomizeAtRandom(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 300 {

@@ -54,6 +54,7 @@ func withValues(values cachev1alpha1.Parameters) *cachev1alpha1.Memcached {
 }
 
 func TestRender_AppliesTheComponentsOfParameters(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	r := mustNew(t, edited(t, withParameters()), Defaults{})
 	for name, test := range map[string]struct {
@@ -80,6 +81,7 @@ func TestRender_AppliesTheComponentsOfParameters(t *testing.T) {
 }
 
 func TestRender_RejectsParameters(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	long := strings.Repeat("a", 100)
 	for name, test := range map[string]struct {
@@ -107,6 +109,7 @@ func TestRender_RejectsParameters(t *testing.T) {
 }
 
 func TestNew_RejectsDeclarationsOfParameters(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	declare := func(items string) edits {
 		return edits{ParametersFile: declarationHeader + items, zoneFile: zoneComponent}
@@ -143,6 +146,7 @@ func TestNew_RejectsDeclarationsOfParameters(t *testing.T) {
 
 // The engine builds a set of components once; this compares it with kustomize for each set of parameters.
 func TestRender_ParametersEqualAKustomizeBuild(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	r := mustNew(t, edited(t, withParameters()), Defaults{})
 	for _, values := range []cachev1alpha1.Parameters{nil, {"zone": "us-2b"}, {"tier": "0"}, {"zone": "us-2b", "tier": "7"}} {

@@ -66,6 +66,7 @@ func variable(t *testing.T, deployment *unstructured.Unstructured, name string) 
 }
 
 func TestRender_CopiesValuesOfParametersUnchanged(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	r := mustNew(t, edited(t, withText()), Defaults{})
 	for name, value := range map[string]string{
@@ -126,6 +127,7 @@ func TestRender_CopiesValuesOfParametersUnchanged(t *testing.T) {
 }
 
 func TestRender_RejectsNamesOfParametersThatAreNotDeclared(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	r := mustNew(t, edited(t, withText()), Defaults{})
 	for _, name := range []string{"", ".", "..", "../text", "../../base", "a.b", "text.", "text/", "Text", "spec", "textual"} {
@@ -139,6 +141,7 @@ func TestRender_RejectsNamesOfParametersThatAreNotDeclared(t *testing.T) {
 
 // A value stays a string, so that 1 and true can be annotations.
 func TestNew_RejectsAParameterForANumber(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	e := withText()
 	const file = "components/parameters.text/kustomization.yaml"
@@ -157,6 +160,7 @@ func TestNew_RejectsAParameterForANumber(t *testing.T) {
 
 // Names that the CRD rejects are rejected as well where an older one has accepted them.
 func TestRender_RejectsNamesOfParametersThatAreNoNames(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	r := mustNew(t, edited(t, withText()), Defaults{})
 	for _, name := range []string{"text\n", "text\x00", "*", "žluť"} {
@@ -167,6 +171,7 @@ func TestRender_RejectsNamesOfParametersThatAreNoNames(t *testing.T) {
 }
 
 func TestRender_RemovedParameterRemovesWhatItAdded(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	r := mustNew(t, edited(t, withText()), Defaults{})
 	plainly := mustRender(t, r, withValues(nil))

@@ -21,6 +21,7 @@ func inService(operation string) edits {
 
 // TestNew_ReportsTheWholeText pins the messages of the mistakes that are made most, which users read.
 func TestNew_ReportsTheWholeText(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	type row struct {
 		edits edits
@@ -81,6 +82,7 @@ components/site/kustomization.yaml:7: Service memcached: spec.prots: unknown fie
 }
 
 func TestNew_ReportsAllMistakes(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	_, err := New(edited(t, edits{
 		serviceFile:                 replaced(t, serviceFile, "kind: Service\n", "kind: Service\nstatus: {}\n"),
@@ -103,6 +105,7 @@ components/site/more.yaml:10: ConfigMap other: data.a: expected a string`
 
 // What cannot be built is not built: kustomize's errors would be about the mistakes that are reported.
 func TestNew_ReportsAllMistakesOfFilesThatCannotBeBuilt(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	_, err := New(edited(t, edits{
 		template.MemcachedFile: replaced(t, template.MemcachedFile, "size: 3", "sise: 3"),

@@ -102,6 +102,7 @@ func resultOf(r *Renderer, mc *cachev1alpha1.Memcached) string {
 }
 
 func TestRender_DoesNotDependOnPreviousMemcacheds(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	fresh := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
 	want := map[int]string{}
@@ -132,6 +133,7 @@ func TestRender_DoesNotDependOnPreviousMemcacheds(t *testing.T) {
 }
 
 func TestRender_KeepsTextsOfAnyType(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	for tree, r := range map[string]*Renderer{
 		"renders placeholders": mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true}),
@@ -163,6 +165,7 @@ func TestRender_KeepsTextsOfAnyType(t *testing.T) {
 // FuzzSets_DoNotDependOnOrder renders Memcacheds in any order, clears the cached sets
 // between them, and expects the same result for each as the first time.
 func FuzzSets_DoNotDependOnOrder(f *testing.F) {
+	buildsTemplates(f)
 	var specs []func(*cachev1alpha1.MemcachedSpec)
 	hostile := hostileSpecs()
 	for _, name := range slices.Sorted(maps.Keys(hostile)) {

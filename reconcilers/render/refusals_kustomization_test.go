@@ -34,6 +34,7 @@ var unsupportedFields = map[string]string{
 }
 
 func TestNew_RejectsUnsupportedFieldsOfKustomizations(t *testing.T) {
+	buildsTemplates(t)
 	refusals := map[string]refusal{
 		"a kustomization that is not YAML": {
 			edits{baseFile: "resources: [\n"},
@@ -67,6 +68,7 @@ func TestNew_RejectsUnsupportedFieldsOfKustomizations(t *testing.T) {
 }
 
 func TestNew_RejectsUnsupportedKustomizations(t *testing.T) {
+	buildsTemplates(t)
 	testRefusals(t, map[string]refusal{
 		"two kustomization files in one directory": {
 			edits{"base/kustomization.yml": "resources: []\n"},
@@ -104,6 +106,7 @@ func TestNew_RejectsUnsupportedKustomizations(t *testing.T) {
 }
 
 func TestNew_RejectsFilesOutsideOfTheTree(t *testing.T) {
+	buildsTemplates(t)
 	configMap := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"
 	refusals := map[string]refusal{
 		"a directory with the name of a repository, which kustomize would fetch": {
@@ -159,6 +162,7 @@ func TestNew_RejectsFilesOutsideOfTheTree(t *testing.T) {
 }
 
 func TestNew_RejectsInvalidReplacements(t *testing.T) {
+	buildsTemplates(t)
 	target := "targets: [{select: {kind: Deployment}, fieldPaths: [spec.nope]}]"
 	testRefusals(t, map[string]refusal{
 		"a replacement to nowhere, in the base": {
@@ -221,6 +225,7 @@ func TestNew_RejectsInvalidReplacements(t *testing.T) {
 // New rejects the empty target on which kustomize panics here; other input on which it
 // panics must not end the operator either.
 func TestBuild_ReturnsAPanicAsAnError(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	tree := edited(t, inSite("replacements:\n- source: {kind: Memcached, fieldPath: spec.size}\n  targets:\n  -\n"))
 	_, err := template.Build(tree, "resources: [base]\ncomponents: [components/site]\n")

@@ -73,6 +73,7 @@ func inSite(fields string) edits {
 }
 
 func TestNew_RejectsInvalidObjects(t *testing.T) {
+	buildsTemplates(t)
 	testRefusals(t, map[string]refusal{
 		"a tab in a template": {
 			edits{deploymentFile: "apiVersion: apps/v1\n\tkind: Deployment\n"},
@@ -114,6 +115,7 @@ func TestNew_RejectsInvalidObjects(t *testing.T) {
 }
 
 func TestNew_RejectsObjectsAndFieldsOfTheOperator(t *testing.T) {
+	buildsTemplates(t)
 	metadata := func(field string) edits {
 		return inFile(t, serviceFile, "  name: memcached\n", "  name: memcached\n  "+field+"\n")
 	}
@@ -150,6 +152,7 @@ func TestNew_RejectsObjectsAndFieldsOfTheOperator(t *testing.T) {
 }
 
 func TestNew_RejectsInvalidExamples(t *testing.T) {
+	buildsTemplates(t)
 	testRefusals(t, map[string]refusal{
 		"a misspelt field in the example Memcached": {
 			inFile(t, template.MemcachedFile, "size: 3", "sise: 3"),
@@ -179,6 +182,7 @@ func TestNew_RejectsInvalidExamples(t *testing.T) {
 }
 
 func TestNew_RejectsInvalidPatches(t *testing.T) {
+	buildsTemplates(t)
 	patch := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: memcached}\nspec: {Paused: true}\n"
 	testRefusals(t, map[string]refusal{
 		"an unknown field in a patch file of the site": {

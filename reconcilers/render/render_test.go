@@ -33,6 +33,15 @@ var permissiveOnce = sync.OnceValues(func() (*Renderer, error) {
 	return New(tree, Defaults{AllowPrivilegedFields: true})
 })
 
+// buildsTemplates skips a test that has kustomize build the templates many times, in the short form: with the race detector
+// that takes minutes, and those tests do one thing at a time.
+func buildsTemplates(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it builds the templates many times")
+	}
+}
+
 // forEveryMemcached runs test in parallel with every file in testdata/memcacheds.
 func forEveryMemcached(t *testing.T, test func(t *testing.T, file string)) {
 	t.Helper()

@@ -67,6 +67,7 @@ func warningRows(t *testing.T) map[string]warningRow {
 }
 
 func TestCheck_WarnsOfWhatHasNoEffect(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	for sentence, test := range warningRows(t) {
 		t.Run(sentence, func(t *testing.T) {
@@ -83,6 +84,7 @@ func TestCheck_WarnsOfWhatHasNoEffect(t *testing.T) {
 }
 
 func TestCheck_WarnsBesideProblems(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	renderer, problems, warnings, err := Check(edited(t, edits{
 		serviceFile:                 replaced(t, serviceFile, "kind: Service\n", "kind: Service\nstatus: {}\n"),
@@ -95,6 +97,7 @@ func TestCheck_WarnsBesideProblems(t *testing.T) {
 
 // A kustomization that cannot be read lists its files all the same.
 func TestCheck_DoesNotWarnWithoutKustomizations(t *testing.T) {
+	buildsTemplates(t)
 	t.Parallel()
 	_, problems, warnings, err := Check(edited(t, edits{
 		siteFile:                    component + "resources: [more.yaml\n",

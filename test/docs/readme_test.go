@@ -8,9 +8,13 @@ import (
 	"testing"
 	"testing/fstest"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/manifests"
+	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // The diff in the README applies to the template that it names, and changes what a Memcached renders to.
@@ -31,7 +35,15 @@ func TestReadme_EditOfATemplateWorks(t *testing.T) {
 	}
 	edited := strings.Replace(template, before, before+diff[3]+"\n", 1)
 	layer := fstest.MapFS{strings.TrimPrefix(diff[1], "manifests/"): {Data: []byte(edited)}}
-	for _, object := range rendered(t, layer, cachev1alpha1.MemcachedSpec{}) {
+	tree, err := render.LoadTree(manifests.FS, layer)
+	testenv.NoError(t, err)
+	renderer, err := render.New(tree, render.Defaults{})
+	testenv.NoError(t, err)
+	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", UID: "1"}}
+	mc.Spec.Size, mc.Spec.ContainerPort = new(int32(1)), new(int32(11211))
+	objects, err := renderer.Render(mc)
+	testenv.NoError(t, err)
+	for _, object := range objects {
 		if class, _, _ := unstructured.NestedString(object.Object, "spec", "template", "spec", "priorityClassName"); object.GetKind() == "Deployment" && class != "caches" {
 			t.Errorf("the Deployment has the priority class %q", class)
 		}

@@ -3,9 +3,14 @@
 package fields
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // removal is a change that removes a property, an item or an entry from a spec.
@@ -48,6 +53,22 @@ func removals(n *node) []removal {
 // minRemovals is how many removals inside lists and maps there are at least.
 const minRemovals = 100
 
+// written returns the objects in namespace that the operator has written since the last call, sorted, each as its kind and
+// name.
+func written(namespace string) []string {
+	objects := map[string]bool{}
+	for _, request := range suite.recorder.Take(func(r testenv.Request) bool { return strings.Contains(r.Path, "/namespaces/"+namespace+"/") }) {
+		path := strings.Split(request.Path, "/")
+		resource, name := path[len(path)-2], path[len(path)-1]
+		for _, kind := range suite.operator.Renderer.Kinds() {
+			if plural, _ := meta.UnsafeGuessKindToResource(kind); plural.Resource == resource {
+				objects[kind.Kind+" "+name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(objects))
+}
+
 func TestFields_RemovalsArrive(t *testing.T) {
 	t.Parallel()
 	var all []removal
@@ -69,10 +90,15 @@ func TestFields_RemovalsArrive(t *testing.T) {
 			mc := newMemcached(t, r.before)
 			settled(t, mc)
 			before := children(t, mc)
+			written(mc.Namespace)
 			setSpec(t, mc, r.after)
 			mustEqualFresh(t, mc, r.after)
-			if !r.isImplied && children(t, mc).Diff(before) == "" {
+			changed := children(t, mc).Changed(before)
+			if !r.isImplied && len(changed) == 0 {
 				t.Errorf("removing it changes nothing: %s", short(r.before))
+			}
+			if got := written(mc.Namespace); !slices.Equal(got, changed) {
+				t.Errorf("the operator writes %q, and %q are changed", got, changed)
 			}
 			suite.Delete(t, mc)
 		})

@@ -5,6 +5,7 @@ package fields
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -19,6 +20,8 @@ import (
 var suite struct {
 	testenv.Env
 	operator *testenv.Manager
+	// recorder has the operator's writes.
+	recorder testenv.Recorder
 }
 
 func TestMain(m *testing.M) {
@@ -29,7 +32,8 @@ func prepare(ctx context.Context) (err error) {
 	if err := suite.InstallPrometheusOperator(ctx); err != nil {
 		return err
 	}
-	if suite.operator, err = suite.StartManager(ctx, testenv.ManagerOptions{Templates: parameters()}); err != nil {
+	suite.recorder.Skip = func(req *http.Request) bool { return req.Method == http.MethodGet }
+	if suite.operator, err = suite.StartManager(ctx, testenv.ManagerOptions{Templates: parameters(), Wrap: suite.recorder.Wrap}); err != nil {
 		return err
 	}
 	suite.Cleanup(suite.operator.Wait)

@@ -129,20 +129,27 @@ func ownFields(entries any) any {
 	return own
 }
 
+// Changed returns the names of the objects that differ between two states, sorted.
+func (s State) Changed(before State) []string {
+	var names []string
+	for name := range s {
+		if s[name] != before[name] {
+			names = append(names, name)
+		}
+	}
+	for name := range before {
+		if _, ok := s[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Diff returns the lines in which two states differ; it is empty when they do not.
 func (s State) Diff(want State) string {
 	var b strings.Builder
-	names := map[string]bool{}
-	for name := range s {
-		names[name] = true
-	}
-	for name := range want {
-		names[name] = true
-	}
-	for name := range names {
-		if s[name] == want[name] {
-			continue
-		}
+	for _, name := range s.Changed(want) {
 		fmt.Fprintf(&b, "%s:\n", name)
 		mark(&b, "- ", want[name], s[name])
 		mark(&b, "+ ", s[name], want[name])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package features
+package fields
 
 import (
 	"bufio"
@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -29,8 +28,8 @@ import (
 	"github.com/example/memcached-operator/test/testenv"
 )
 
-// samples are the objects of config/samples, by their files.
-func samples(t *testing.T) map[string][]*unstructured.Unstructured {
+// sampleFiles are the objects of config/samples, by their files.
+func sampleFiles(t *testing.T) map[string][]*unstructured.Unstructured {
 	t.Helper()
 	found := map[string][]*unstructured.Unstructured{}
 	root := filepath.Join(controlplane.Root(), "config", "samples")
@@ -78,7 +77,7 @@ func documents(content []byte) ([]*unstructured.Unstructured, error) {
 
 func TestSamples_AreReconciled(t *testing.T) {
 	t.Parallel()
-	for file, objects := range samples(t) {
+	for file, objects := range sampleFiles(t) {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			namespace := suite.NewNamespace(t)
@@ -140,7 +139,7 @@ func takenUp(ctx context.Context, mc *cachev1alpha1.Memcached) error {
 func TestSamples_AreInAKustomization(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(controlplane.Root(), "config", "samples")
-	for file := range samples(t) {
+	for file := range sampleFiles(t) {
 		content, err := os.ReadFile(filepath.Join(root, filepath.Dir(file), "kustomization.yaml"))
 		testenv.NoError(t, err)
 		var kustomization struct{ Resources []string }
@@ -149,28 +148,4 @@ func TestSamples_AreInAKustomization(t *testing.T) {
 			t.Errorf("%s is in no kustomization", file)
 		}
 	}
-}
-
-// specs are the specs of the Memcacheds among objects.
-func specs(t *testing.T, objects ...*unstructured.Unstructured) []map[string]any {
-	t.Helper()
-	var found []map[string]any
-	for _, object := range objects {
-		if object.GetKind() == cachev1alpha1.MemcachedKind.Kind {
-			spec, _, err := unstructured.NestedMap(object.Object, "spec")
-			testenv.NoError(t, err)
-			found = append(found, spec)
-		}
-	}
-	return found
-}
-
-// lacks are the properties that none of specs has.
-func lacks(properties []string, specs []map[string]any) []string {
-	return slices.DeleteFunc(slices.Clone(properties), func(path string) bool {
-		return slices.ContainsFunc(specs, func(spec map[string]any) bool {
-			_, found, _ := unstructured.NestedFieldNoCopy(spec, strings.Split(path, ".")...)
-			return found
-		})
-	})
 }
