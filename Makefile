@@ -135,16 +135,16 @@ sbom: build $(BIN)/cyclonedx-gomod ## Write the operator's SBOM (CycloneDX) to d
 
 .PHONY: generate
 generate: $(BIN)/controller-gen ## Generate deepcopy functions and apply configurations from the API types.
-	controller-gen object:headerFile=hack/boilerplate.go.txt applyconfiguration:headerFile=hack/boilerplate.go.txt paths=./apis/...
+	$(PROGRESS) controller-gen object:headerFile=hack/boilerplate.go.txt applyconfiguration:headerFile=hack/boilerplate.go.txt paths=./apis/...
 
 .PHONY: manifests
 manifests: $(BIN)/controller-gen $(BIN)/helm-docs $(BIN)/helm-schema ## Generate the CRD, the roles, the chart's copies of both, its schema and README, and the API reference.
-	controller-gen crd paths=./apis/... output:crd:dir=config/crd/bases
-	go run ./hack/crd
-	controller-gen rbac:roleName=manager-role paths=./reconcilers/... output:rbac:dir=config/rbac
-	go run ./hack/rbac
+	$(PROGRESS) controller-gen crd paths=./apis/... output:crd:dir=config/crd/bases
+	$(PROGRESS) go run ./hack/crd
+	$(PROGRESS) controller-gen rbac:roleName=manager-role paths=./reconcilers/... output:rbac:dir=config/rbac
+	$(PROGRESS) go run ./hack/rbac
 	hack/chart.sh
-	go run ./hack/apidocs
+	$(PROGRESS) go run ./hack/apidocs
 
 .PHONY: fmt
 fmt: $(BIN)/golangci-lint ## Format all Go code.
@@ -230,7 +230,7 @@ lint: $(BIN)/golangci-lint ## Run the linters.
 
 .PHONY: verify
 verify: $(addprefix $(BIN)/,crdify actionlint) ## Fail if a generated file is stale, a workflow is wrong, or the CRD breaks users.
-	$(PROGRESS) hack/verify.sh
+	hack/verify.sh
 
 ##@ Local control plane
 
@@ -301,7 +301,7 @@ build-installer: kustomize ## Write the objects of `make deploy` to dist/install
 
 .PHONY: bundle
 bundle: kustomize $(BIN)/operator-sdk ## Generate bundle/ and bundle.Dockerfile for VERSION and IMG; USE_IMAGE_DIGESTS=true resolves digests, REPLACES=x.y.z sets the replaced version.
-	hack/bundle.sh $(VERSION) $(IMG)
+	$(PROGRESS) hack/bundle.sh $(VERSION) $(IMG)
 
 .PHONY: bundle-build
 bundle-build: ## Build the bundle image BUNDLE_IMG with CONTAINER_TOOL.

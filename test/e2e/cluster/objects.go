@@ -5,8 +5,11 @@
 package cluster
 
 import (
+	"testing"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,4 +33,25 @@ func WithEveryObject(spec *cachev1alpha1.MemcachedSpec) {
 	spec.Service = &cachev1alpha1.Service{ClusterIPService: new(true)}
 	spec.NetworkPolicy = &cachev1alpha1.NetworkPolicy{From: inNamespace, MetricsFrom: inNamespace}
 	spec.Metrics = &cachev1alpha1.Metrics{ServiceMonitor: &cachev1alpha1.ServiceMonitor{}, Rules: &cachev1alpha1.Rules{}}
+}
+
+// MoreChildren are the objects, empty but for their names, that a Memcached of that name has beside
+// [Children] when it is made [WithEveryObject].
+func MoreChildren(namespace, name string) []client.Object {
+	return []client.Object{
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-clusterip"}},
+		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-clients"}},
+		monitoringObject("ServiceMonitor", namespace, name),
+		monitoringObject("PrometheusRule", namespace, name),
+	}
+}
+
+// TakeAway has a Memcached that was made [WithEveryObject] go without all objects that it need not have, and
+// waits until they are gone.
+func (c *Cluster) TakeAway(t testing.TB, mc *cachev1alpha1.Memcached) {
+	t.Helper()
+	c.MergePatch(t, mc, `{"spec":{"service":null,"networkPolicy":null,"metrics":null,"podDisruptionBudget":{"omit":true}}}`)
+	for _, object := range append(MoreChildren(mc.Namespace, mc.Name), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: mc.Namespace, Name: mc.Name}}) {
+		c.Gone(t, object)
+	}
 }
