@@ -3,44 +3,13 @@
 package docs
 
 import (
+	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	shellpages "github.com/example/memcached-operator/test/pages"
 )
-
-// needsRegistry is why a block is not run: the machine of the tests has no registry to push to. What such
-// a block builds is built by `make e2e`.
-const needsRegistry = "needs a registry"
-
-// blocks says for each shell block of a page, in order, which test runs it, or why none does.
-var blocks = map[string][]string{
-	"README.md":                      {".ci/run runs these targets", needsRegistry, "TestInstall_README"},
-	"docs/user/auth.md":              {"TestPages_AuthAndTLS", "TestPages_AuthAndTLS"},
-	"docs/user/check.md":             {"TestCheck"},
-	"docs/user/connect.md":           {"TestPages_Connect"},
-	"docs/user/diff.md":              slices.Repeat([]string{"TestQuickstart"}, 2),
-	"docs/user/install-olm.md":       slices.Concat([]string{needsRegistry}, slices.Repeat([]string{"TestDocs_InstallOLM"}, 7), []string{"is an example that stops an upgrade"}, slices.Repeat([]string{"TestDocs_InstallOLM"}, 2)),
-	"docs/user/install.md":           {needsRegistry, "TestInstall_OneFile", "TestInstall_Namespaces", "TestInstall_Helm"},
-	"docs/user/kubectl-plugin.md":    {"TestPlugin"},
-	"docs/user/metrics.md":           {"TestPages_Metrics"},
-	"docs/user/monitoring.md":        {"TestPages_Connect", "TestPages_Grafana"},
-	"docs/user/privileged-fields.md": {"TestInstall_OneFile", "TestInstall_PrivilegedFields"},
-	"docs/user/quickstart.md":        {"TestQuickstart", "TestQuickstart", "TestQuickstart", "TestQuickstart", "make e2e runs these targets"},
-	"docs/user/render.md":            slices.Repeat([]string{"TestRender"}, 2),
-	"docs/user/scale.md":             {".ci/run runs the first one; the others take hours"},
-	"docs/user/status.md":            {"TestQuickstart", "TestQuickstart"},
-	"docs/user/templates.md":         slices.Repeat([]string{"TestTemplates"}, 5),
-	"docs/user/tls.md":               {"TestPages_AuthAndTLS", "TestPages_AuthAndTLS"},
-	"docs/user/upgrade.md":           {"TestInstall_OneFile", "TestInstall_OneFile", "TestInstall_OneFile", "TestRollOut_HaltsWhenOneIsStalled"},
-	"docs/crd-versions.md":           slices.Repeat([]string{"TestVersions_AddStoreMigrateRemove"}, 11),
-	"docs/release.md":                {"builds for four platforms", "is an example", "runs for an hour", "is part of make e2e-olm"},
-	"manifests/README.md":            slices.Concat(slices.Repeat([]string{"TestRender"}, 4), slices.Repeat([]string{"TestRecipes"}, 12)),
-	"docs/testing.md":                {".ci/run runs the first one; the others take hours"},
-	"test/README.md":                 {"are single commands of the make targets in .ci/run"},
-}
 
 var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 
@@ -72,19 +41,46 @@ func TestClaims_NameTests(t *testing.T) {
 	}
 }
 
+// TestShellBlocks_AreRun looks at every block of commands: it is valid bash, names targets that the Makefile has, and the
+// comment above it names the test that runs it, or why none does.
 func TestShellBlocks_AreRun(t *testing.T) {
 	t.Parallel()
-	tests := testNames(t)
-	for page, runs := range blocks {
-		shell := shellpages.Shell(t, page)
-		if len(shell) != len(runs) {
-			t.Errorf("%s has %d shell blocks, and %d are run or have a reason", page, len(shell), len(runs))
-			continue
-		}
-		for i, run := range runs {
-			if strings.HasPrefix(run, "Test") && !tests[run] {
-				t.Errorf("%s is run by %s, which does not exist", shell[i], run)
+	tests, targets := testNames(t), makeTargets(t)
+	for _, page := range pages(t) {
+		for _, block := range shellpages.Shell(t, page) {
+			switch {
+			case block.Test == "" && block.Reason == "":
+				t.Errorf("%s: write above it <!-- run by TestName -->, the test that runs it, or <!-- not run: reason -->", block)
+			case block.Test != "" && !tests[block.Test]:
+				t.Errorf("%s is run by %s, which does not exist", block, block.Test)
+			}
+			command := exec.CommandContext(t.Context(), "bash", "-n")
+			command.Stdin = strings.NewReader(block.Content)
+			if output, err := command.CombinedOutput(); err != nil {
+				t.Errorf("%s: %s", block, output)
+			}
+			for _, line := range makeLine.FindAllStringSubmatch(block.Content, -1) {
+				for word := range strings.FieldsSeq(quoted.ReplaceAllString(line[1], "")) {
+					if !targets[word] && !strings.ContainsAny(word, "=$") {
+						t.Errorf("%s: the Makefile has no target %s", block, word)
+					}
+				}
 			}
 		}
 	}
+}
+
+var (
+	makeLine   = regexp.MustCompile(`(?m)^ *make ([^#|&>\n]*)`)
+	quoted     = regexp.MustCompile(`"[^"]*"`)
+	makeTarget = regexp.MustCompile(`(?m)^([a-z0-9-]+):`)
+)
+
+func makeTargets(t *testing.T) map[string]bool {
+	t.Helper()
+	targets := map[string]bool{}
+	for _, found := range makeTarget.FindAllStringSubmatch(read(t, "Makefile"), -1) {
+		targets[found[1]] = true
+	}
+	return targets
 }

@@ -49,19 +49,25 @@ var images = []cachev1alpha1.Image{
 	"memcached:latest@sha256:" + cachev1alpha1.Image(strings.Repeat("a", 64)),
 }
 
+// upgradeFrom returns the commit to upgrade from.
+func upgradeFrom(t *testing.T) string {
+	t.Helper()
+	if *fromFlag != "" {
+		return *fromFlag
+	}
+	if testing.Short() {
+		t.Skip("make e2e upgrades from the same commit")
+	}
+	content, err := os.ReadFile(filepath.Join(controlplane.Root(), "hack", "upgrade-from"))
+	testenv.NoError(t, err)
+	return strings.TrimSpace(string(content))
+}
+
 // TestUpgrade_RollsNoPod upgrades the operator of an earlier commit, under Memcacheds of random
 // fields. No ReplicaSet may be new, except of those Memcacheds that the events name which
 // docs/user/upgrade.md lists.
 func TestUpgrade_RollsNoPod(t *testing.T) {
-	from := *fromFlag
-	if from == "" {
-		if testing.Short() {
-			t.Skip("make e2e upgrades from the same commit")
-		}
-		content, err := os.ReadFile(filepath.Join(controlplane.Root(), "hack", "upgrade-from"))
-		testenv.NoError(t, err)
-		from = strings.TrimSpace(string(content))
-	}
+	from := upgradeFrom(t)
 	figure := measure(t, "an upgrade rolls no pod, save where the old operator left something behind")
 	namespace := suite.NewNamespace(t)
 	o := startOperator(t, "--watch-namespaces="+namespace)

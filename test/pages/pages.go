@@ -28,6 +28,9 @@ type Block struct {
 	Section  string
 	Language string
 	Content  string
+	// Test is the name of the test that runs the block, and Reason why none does, as the comment in the line above says:
+	// <!-- run by TestName --> or <!-- not run: reason -->.
+	Test, Reason string
 }
 
 func (b Block) String() string { return fmt.Sprintf("%s:%d", b.Page, b.Line) }
@@ -45,14 +48,14 @@ func Read(t testing.TB, page string) []Block {
 func parse(page, content string) []Block {
 	var blocks []Block
 	var open *Block
-	section, number := "", 0
+	section, number, above := "", 0, ""
 	for line := range strings.Lines(content) {
 		number++
 		text := strings.TrimSpace(line)
 		language, fence := strings.CutPrefix(text, "```")
 		switch {
 		case fence && open == nil:
-			open = &Block{Page: page, Line: number, Section: section, Language: language}
+			open = &Block{Page: page, Line: number, Section: section, Language: language, Test: directive(above, "run by "), Reason: directive(above, "not run: ")}
 		case fence:
 			blocks, open = append(blocks, *open), nil
 		case open != nil:
@@ -60,8 +63,18 @@ func parse(page, content string) []Block {
 		case strings.HasPrefix(line, "#"):
 			section = strings.TrimLeft(text, "# ")
 		}
+		above = text
 	}
 	return blocks
+}
+
+// directive returns the rest of the comment in line if that begins with start.
+func directive(line, start string) string {
+	comment, ok := strings.CutPrefix(line, "<!-- "+start)
+	if !ok {
+		return ""
+	}
+	return strings.TrimSuffix(comment, " -->")
 }
 
 // Shell returns the shell blocks of a page.

@@ -6,16 +6,12 @@ package scale
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -24,10 +20,6 @@ import (
 )
 
 const (
-	// readyTimeout is how long the operator may take to be ready.
-	readyTimeout = 2 * time.Minute
-	// stopTimeout is how long it may take to end; a pod has 10 s.
-	stopTimeout = 10 * time.Second
 	// settleTime is how long there must be neither requests nor reconciles for the operator to
 	// count as settled, and settleInterval how often that is looked at. The operator gives
 	// memory back 10 s after its last work.
@@ -39,121 +31,57 @@ const (
 
 // operator is the operator's program, running.
 type operator struct {
+	*testenv.Process
 	env     *env
-	command *exec.Cmd
 	started time.Time
-	// probes and metrics are the addresses that it serves these on.
-	probes, metrics string
-	// output is the file with its standard error.
-	output string
+	// metrics is the address that it serves metrics on.
+	metrics string
 	// profile is the name, less its end, of the profiles that -profiles makes it write.
 	profile string
-	ended   chan struct{}
 }
 
 // start starts the operator for all namespaces, with leader election. It ends with the test,
 // at the latest.
 func (e *env) start(t *testing.T) *operator {
 	t.Helper()
-	o := &operator{env: e, probes: testenv.FreeAddress(t), metrics: testenv.FreeAddress(t), ended: make(chan struct{})}
-	dir := t.TempDir()
-	o.output, o.profile = filepath.Join(dir, "output"), filepath.Join(dir, "profile")
-	output, err := os.Create(o.output)
-	testenv.NoError(t, err)
-	defer output.Close()
-	o.command = exec.CommandContext(context.WithoutCancel(t.Context()), suite.Binary,
+	o := &operator{env: e, metrics: testenv.FreeAddress(t), profile: filepath.Join(t.TempDir(), "profile")}
+	e.proxy.forgetLease()
+	o.started = time.Now()
+	// No memory limit of the environment is meant.
+	o.Process = testenv.StartBinaryEnv(t, suite.Binary, []string{"CONTAINER_MEMORY_LIMIT=", "GOMEMLIMIT=", "GOGC=", "SCALE_PROFILE=" + o.profile},
 		"--kubeconfig="+testenv.Kubeconfig(t, e.operator, ""),
 		"--leader-elect", "--leader-elect-namespace="+controlplane.OperatorNamespace,
 		"--max-concurrent-reconciles="+strconv.Itoa(writers),
-		"--health-probe-bind-address="+o.probes,
+		"--health-probe-bind-address=127.0.0.1:0",
 		"--metrics-bind-address="+o.metrics, "--metrics-secure=false")
-	// Neither a cluster nor a memory limit of the environment is meant.
-	o.command.Env = append(os.Environ(), "KUBECONFIG=", "HOME="+dir, "KUBERNETES_SERVICE_HOST=", "WATCH_NAMESPACE=",
-		"CONTAINER_MEMORY_LIMIT=", "GOMEMLIMIT=", "GOGC=", "SCALE_PROFILE="+o.profile)
-	o.command.Stdout, o.command.Stderr = output, output
-	e.proxy.forgetLease()
-	o.started = time.Now()
-	testenv.NoError(t, o.command.Start())
-	go func() {
-		_ = o.command.Wait() // the process's state says the same
-		close(o.ended)
-	}()
-	t.Cleanup(func() {
-		_ = o.command.Process.Kill() // it fails when the process has ended
-		<-o.ended
-		if t.Failed() {
-			t.Logf("the end of the operator's log:\n%s", o.tail())
-		}
-	})
 	return o
-}
-
-// tail returns the last lines of the operator's output.
-func (o *operator) tail() string {
-	content, err := os.ReadFile(o.output)
-	if err != nil {
-		return err.Error()
-	}
-	return string(content[max(0, len(content)-4096):])
 }
 
 // stop ends the operator as the kubelet does.
 func (o *operator) stop(t *testing.T) {
 	t.Helper()
-	testenv.NoError(t, o.command.Process.Signal(syscall.SIGTERM))
-	select {
-	case <-o.ended:
-	case <-time.After(stopTimeout):
-		t.Fatalf("the operator did not end within %s", stopTimeout)
-	}
+	status := o.Terminate(t)
 	if *profilesFlag != "" {
-		content, err := os.ReadFile(o.output)
-		testenv.NoError(t, err)
-		testenv.NoError(t, os.WriteFile(filepath.Join(*profilesFlag, strconv.Itoa(o.command.Process.Pid)+".log"), content, 0o600))
+		testenv.NoError(t, os.WriteFile(filepath.Join(*profilesFlag, strconv.Itoa(o.PID())+".log"), []byte(o.Log.String()), 0o600))
 	}
-	if status := o.command.ProcessState.ExitCode(); status != 0 {
-		t.Fatalf("the operator exits with %d:\n%s", status, o.tail())
+	if status != 0 {
+		t.Fatalf("the operator exits with %d", status)
 	}
 }
 
 // ready waits until the operator is ready and returns how long that took from its start.
 func (o *operator) ready(t *testing.T) time.Duration {
 	t.Helper()
-	testenv.Within(t, readyTimeout, "the operator should be ready", func() bool {
-		select {
-		case <-o.ended:
-			t.Fatal("the operator ended")
-		default:
-		}
-		status, _ := get(t, "http://"+o.probes+"/readyz")
-		return status == http.StatusOK
-	})
+	o.Ready(t)
 	return time.Since(o.started)
-}
-
-// get asks for url. Status 0 is no answer.
-func get(t *testing.T, url string) (status int, body []byte) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	testenv.NoError(t, err)
-	response, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, nil
-	}
-	defer response.Body.Close()
-	body, err = io.ReadAll(response.Body)
-	if err != nil {
-		return 0, nil
-	}
-	return response.StatusCode, body
 }
 
 // metric returns the sum of the operator's metrics whose line begins with prefix.
 func (o *operator) metric(t *testing.T, prefix string) float64 {
 	t.Helper()
-	_, body := get(t, "http://"+o.metrics+"/metrics")
+	_, body := testenv.HTTPGet(t, http.DefaultClient, "http://"+o.metrics+"/metrics", "")
 	var total float64
-	for line := range strings.Lines(string(body)) {
+	for line := range strings.Lines(body) {
 		if !strings.HasPrefix(line, prefix) {
 			continue
 		}
@@ -204,7 +132,7 @@ type usage struct {
 // usage returns what the operator uses.
 func (o *operator) usage(t *testing.T) usage {
 	t.Helper()
-	directory := fmt.Sprintf("/proc/%d/", o.command.Process.Pid)
+	directory := fmt.Sprintf("/proc/%d/", o.PID())
 	status, err := os.ReadFile(directory + "status")
 	testenv.NoError(t, err)
 	var used usage

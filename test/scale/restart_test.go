@@ -90,7 +90,7 @@ func (e *env) watchChildren(t *testing.T) additions {
 func (a additions) last(t *testing.T) time.Time {
 	t.Helper()
 	var last time.Time
-	timeout := time.After(readyTimeout)
+	timeout := time.After(testenv.Timeout)
 	for range childKinds {
 		select {
 		case at := <-a:
@@ -98,7 +98,7 @@ func (a additions) last(t *testing.T) time.Time {
 				last = at
 			}
 		case <-timeout:
-			t.Fatalf("the new Memcached did not get its children within %s", readyTimeout)
+			t.Fatalf("the new Memcached did not get its children within %s", testenv.Timeout)
 		}
 	}
 	return last

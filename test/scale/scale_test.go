@@ -130,7 +130,7 @@ func (o *operator) measureIdle(t *testing.T, window time.Duration) idleFigures {
 	before := o.env.proxy.counts()
 	select {
 	case <-time.After(window): // it is the time itself that is measured
-	case <-o.ended:
+	case <-o.Ended:
 		t.Fatal("the operator ended")
 	}
 	return idleFigures{window: window, requests: o.env.proxy.counts().since(before), used: o.usage(t)}
@@ -143,7 +143,7 @@ func (o *operator) saveProfiles(t *testing.T, name string) {
 	if *profilesFlag == "" {
 		return
 	}
-	testenv.NoError(t, o.command.Process.Signal(syscall.SIGUSR1))
+	testenv.NoError(t, o.Signal(syscall.SIGUSR1))
 	// The heap's comes last.
 	for _, kind := range []string{".heap", ".cpu"} {
 		testenv.Within(t, time.Minute, "the operator should write a profile", func() bool {
@@ -156,5 +156,5 @@ func (o *operator) saveProfiles(t *testing.T, name string) {
 		testenv.NoError(t, os.WriteFile(filepath.Join(*profilesFlag, name+kind), content, 0o600))
 	}
 	used := o.usage(t)
-	t.Logf("profiles %s: %d MiB resident, %d MiB at most; %s", name, used.rss>>20, used.maxRSS>>20, o.tail())
+	t.Logf("profiles %s: %d MiB resident, %d MiB at most", name, used.rss>>20, used.maxRSS>>20)
 }

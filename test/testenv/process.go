@@ -19,13 +19,6 @@ import (
 	"github.com/example/memcached-operator/test/controlplane"
 )
 
-const (
-	// exitTimeout is how long the operator may take to exit.
-	exitTimeout = 90 * time.Second
-	// readyTimeout is how long it may take to become ready.
-	readyTimeout = time.Minute
-)
-
 // GoBuild builds the operator to the file path, with flags of `go build` besides -trimpath. The test cache does not know
 // of it: where a test calls it, the Makefile's target says -count=1.
 func GoBuild(ctx context.Context, path string, flags ...string) error {
@@ -82,6 +75,9 @@ func (p *Process) Signal(signal os.Signal) error {
 	return p.command.Process.Signal(signal)
 }
 
+// PID returns the ID of the process.
+func (p *Process) PID() int { return p.command.Process.Pid }
+
 // Kill ends the process by SIGKILL and waits until it has ended.
 func (p *Process) Kill() {
 	// It fails when the process has ended.
@@ -104,8 +100,8 @@ func (p *Process) End(t *testing.T) int {
 	t.Helper()
 	select {
 	case <-p.Ended:
-	case <-time.After(exitTimeout):
-		t.Fatalf("the operator did not end within %s", exitTimeout)
+	case <-time.After(Timeout):
+		t.Fatalf("the operator did not end within %s", Timeout)
 	}
 	return p.command.ProcessState.ExitCode()
 }
@@ -121,7 +117,7 @@ func (p *Process) Terminate(t *testing.T) int {
 func (p *Process) Ready(t *testing.T) string {
 	t.Helper()
 	var address string
-	Within(t, readyTimeout, "the operator should be ready", func(context.Context) (bool, error) {
+	Eventually(t, "the operator should be ready", func(context.Context) (bool, error) {
 		if p.HasEnded() {
 			return false, fmt.Errorf("the operator ended")
 		}

@@ -24,7 +24,6 @@ var (
 	subscriptions = schema.GroupVersionKind{Group: "operators.coreos.com", Version: "v1alpha1", Kind: "Subscription"}
 	plans         = schema.GroupVersionKind{Group: "operators.coreos.com", Version: "v1alpha1", Kind: "InstallPlan"}
 	csvs          = schema.GroupVersionKind{Group: "operators.coreos.com", Version: "v1alpha1", Kind: "ClusterServiceVersion"}
-	groups        = schema.GroupVersionKind{Group: "operators.coreos.com", Version: "v1", Kind: "OperatorGroup"}
 	conditions    = schema.GroupVersionKind{Group: "operators.coreos.com", Version: "v2", Kind: "OperatorCondition"}
 	crds          = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 )
@@ -63,9 +62,6 @@ type (
 	csv struct {
 		Spec   struct{ Version, Replaces string }
 		Status struct{ Phase, Reason, Message string }
-	}
-	group struct {
-		Status struct{ Conditions []condition }
 	}
 	operatorCondition struct {
 		Spec struct{ Conditions []condition }
