@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	os.Exit(testenv.Main(m, &suite, testenv.Setup{NoControlPlane: true, Program: program.Main}))
+	os.Exit(testenv.Main(m, &suite, testenv.Setup{NoControlPlane: true, DependsOn: []string{"charts"}, Program: program.Main}))
 }
 
 func tool(name string) string { return filepath.Join(root, "bin", name) }

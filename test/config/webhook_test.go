@@ -23,6 +23,7 @@ import (
 // withWebhook returns what `make deploy WEBHOOK=true` applies, for all namespaces or for namespaces.
 func withWebhook(t *testing.T, namespaces string) overlay {
 	t.Helper()
+	testenv.NoError(t, controlplane.DependOn("config", "hack/installer.sh"))
 	command := exec.CommandContext(t.Context(), filepath.Join(controlplane.Root(), "hack", "installer.sh"), "memcached-operator:1", namespaces)
 	command.Env, command.Stderr = append(os.Environ(), "WEBHOOK=true"), os.Stderr
 	output, err := command.Output()

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,12 +116,33 @@ var Root = sync.OnceValue(func() string {
 	}
 })
 
+// DependOn reads the files at paths, or below them, so that Go's test cache notices when one changes: it does not see what
+// programs read that a test runs. Paths are relative to Root.
+func DependOn(paths ...string) error {
+	for _, path := range paths {
+		err := filepath.WalkDir(filepath.Join(Root(), path), func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			_, err = os.ReadFile(name)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Start starts a control plane with the CRD installed; arguments go to `cluster
 // serve`, such as --without-controllers. Stop it when done.
 func Start(arguments ...string) (*ControlPlane, error) {
 	program := filepath.Join(Root(), "bin", "cluster")
 	if _, err := os.Stat(program); err != nil {
 		return nil, fmt.Errorf("the tests need a control plane: run `make kube` first, or the tests by `make test`: %w", err)
+	}
+	if err := DependOn("config/crd/bases"); err != nil {
+		return nil, err
 	}
 	crds := filepath.Join(Root(), "config", "crd", "bases")
 	command := exec.Command(program, append([]string{"serve", "--until-stdin-closes", "--crds", crds}, arguments...)...)

@@ -44,6 +44,8 @@ type Setup struct {
 	// Program is the main function of the operator, internal/program.Main. The test binary runs it in place of the tests
 	// where it is called by the path Env.Binary, so that the test cache, the race detector and coverage see the operator.
 	Program func(args []string, version string) int
+	// DependsOn are files and directories that programs read which the tests run: see controlplane.DependOn.
+	DependsOn []string
 	// Build builds the operator to Env.Binary, for suites that measure it as it is released.
 	Build func(ctx context.Context, path string) error
 	// Prepare runs before the first test; ctx ends after the last one.
@@ -106,7 +108,7 @@ const (
 )
 
 func (e *Env) start(ctx context.Context, setup Setup) error {
-	if err := errors.Join(e.makeProgram(ctx, setup), e.startControlPlane(ctx, setup)); err != nil || setup.Prepare == nil {
+	if err := errors.Join(controlplane.DependOn(setup.DependsOn...), e.makeProgram(ctx, setup), e.startControlPlane(ctx, setup)); err != nil || setup.Prepare == nil {
 		return err
 	}
 	return setup.Prepare(ctx)
