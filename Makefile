@@ -256,7 +256,7 @@ run: build ## Run the operator in the foreground against KUBECONFIG, else the lo
 
 .PHONY: node-packages
 node-packages: ## Install the Debian packages that real nodes need.
-	hack/node/packages.sh
+	$(PROGRESS) hack/node/packages.sh
 
 .PHONY: node-up
 node-up: kube-node ## Start NODES (2) real nodes; their kubeconfig is .node/kubeconfig.
@@ -349,7 +349,7 @@ $(PROGRAMS): hack/tools/programs.txt
 	$(PROGRESS) hack/tools/build.sh $(@F)
 
 $(BIN)/memcached-root/usr/bin/memcached: hack/memcached.sh hack/node/debian.sh
-	hack/memcached.sh
+	$(PROGRESS) hack/memcached.sh
 
 $(BIN)/cluster: hack/cluster/go.mod $(wildcard hack/cluster/*.go hack/cluster/*.yaml)
 	$(PROGRESS) go build -C hack/cluster -o $@ .

@@ -10,7 +10,7 @@ for program in kube-apiserver kubelet kube-proxy; do
   [ -x "$bin/kube/$program" ] || fail "bin/kube/$program is missing; run \`make kube-node\`"
 done
 [[ $nodes =~ ^[1-9]$ ]] || fail "NODES is $nodes; it is how many nodes to start, 1 to 9"
-"$here/images.sh"
+"$repo/hack/progress.sh" "$here/images.sh"
 [ -z "$(ls -A "$dir" 2>/dev/null)" ] ||
   fail "$dir is not empty: hack/node/down.sh removes the cluster that is there; else choose another NODE_DIR"
 
