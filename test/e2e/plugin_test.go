@@ -6,15 +6,10 @@ package e2e
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
-
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/internal/command"
@@ -27,7 +22,7 @@ func kubectlMemcached(t *testing.T, code int, args ...string) (out, stderr strin
 	t.Helper()
 	var stdout, errors bytes.Buffer
 	// Other tests use the processors at the same time.
-	if args[0] != "servers" && !slices.Contains(args, "--timeout=5s") {
+	if args[0] != "servers" {
 		args = append(args, "--timeout=20s")
 	}
 	args = append(args, "--kubeconfig="+suite.Kubeconfig)
@@ -114,75 +109,5 @@ func TestPlugin_AsksPods(t *testing.T) {
 	_, stderr := kubectlMemcached(t, 1, "where", "absent", "plain", "-n", namespace)
 	if stderr != "" {
 		t.Errorf("where prints %q to standard error", stderr)
-	}
-}
-
-func TestPlugin_ShowsPodsThatDoNotAnswer(t *testing.T) {
-	t.Parallel()
-	namespace := suite.NewNamespace(t)
-	secret, _ := newCertificate(t, namespace)
-	mc := suite.NewMemcached(t, namespace, "cache", 2, func(spec *cachev1alpha1.MemcachedSpec) {
-		spec.TLS = &cachev1alpha1.TLS{SecretName: cachev1alpha1.ObjectName(secret.Name)}
-	})
-	suite.Ready(t, mc)
-	pods := suite.Pods(t, namespace, "cache")
-	signal := func(name string) {
-		suite.Exec(t, namespace, pods[0].Name, "reloader", "sh", "-c",
-			`for p in /proc/[0-9]*; do if [ "$(cat $p/comm)" = memcached ]; then kill -`+name+` ${p#/proc/}; fi; done`)
-	}
-	answers := ` +\S+ +True +1\.6\.\d+ .*`
-	// The kernel still takes connections to a stopped process, as the probes see.
-	signal("STOP")
-	status, _ := kubectlMemcached(t, 1, "status", "cache", "-n", namespace, "--timeout=5s")
-	wantLines(t, status, pods[0].Name+` +\S+ +True +no answer within 5s`, pods[1].Name+answers)
-	signal("CONT")
-	status, _ = kubectlMemcached(t, 0, "status", "cache", "-n", namespace, "--timeout=5s")
-	wantLines(t, status, pods[0].Name+answers, pods[1].Name+answers)
-}
-
-// TestPlugin_NamesMissingPermissions runs the plugin as users who lack one permission.
-func TestPlugin_NamesMissingPermissions(t *testing.T) {
-	t.Parallel()
-	namespace := suite.NewNamespace(t)
-	users := newUsers(t, namespace, "right")
-	suite.Ready(t, suite.NewMemcached(t, namespace, "cache", 1, func(spec *cachev1alpha1.MemcachedSpec) {
-		spec.Auth = &cachev1alpha1.Auth{SecretName: cachev1alpha1.ObjectName(users.Name)}
-	}))
-	pod := suite.Pods(t, namespace, "cache")[0]
-	rules := map[string]rbacv1.PolicyRule{
-		"memcacheds":       {APIGroups: []string{"cache.example.com"}, Resources: []string{"memcacheds"}, Verbs: []string{"get"}},
-		"pods":             {APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
-		"pods/portforward": {APIGroups: []string{""}, Resources: []string{"pods/portforward"}, Verbs: []string{"create"}},
-		"secrets":          {APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}, ResourceNames: []string{users.Name}},
-	}
-	for denied, test := range map[string]struct {
-		code      int
-		row, want string
-	}{
-		"nothing":          {0, "0% of 64Mi .*", ""},
-		"pods/portforward": {1, "missing permission", "create pods/portforward in namespace %s, needed to ask memcached for its statistics: ask an administrator for a role with verb create on pods/portforward"},
-		"secrets":          {1, "missing permission", "get secrets users in namespace %s, needed to authenticate to memcached: ask an administrator for a role with verb get on secrets"},
-	} {
-		person := "without-" + strings.ReplaceAll(denied, "/", "-")
-		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: person}}
-		for resource, rule := range rules {
-			if resource != denied {
-				role.Rules = append(role.Rules, rule)
-			}
-		}
-		cluster.Must(t, suite.Create(t.Context(), role))
-		cluster.Must(t, suite.Create(t.Context(), &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: person}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: person},
-			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: person}},
-		}))
-		out, stderr := kubectlMemcached(t, test.code, "top", "cache", "-n", namespace, "--as="+person, "--count=1", "--interval=200ms")
-		wantLines(t, out, `cache +`+pod.Name+` +`+pod.Spec.NodeName+` +`+test.row)
-		want := ""
-		if test.want != "" {
-			want = "kubectl memcached top: missing permission to " + fmt.Sprintf(test.want, namespace) + "\n"
-		}
-		if stderr != want {
-			t.Errorf("without permission for %s it prints %q, want %q", denied, stderr, want)
-		}
 	}
 }

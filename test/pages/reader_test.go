@@ -5,32 +5,37 @@ package pages
 import (
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
-
-	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
-func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard())
-	os.Exit(m.Run())
-}
+// suite is the cluster of all readers, whose simulated node makes pods ready. One reader at a time has it.
+var (
+	suite testenv.Env
+	turn  sync.Mutex
+)
 
-// reader is a reader with a checkout of the repository and an empty cluster, whose simulated node makes
-// pods ready.
-type reader struct {
-	*testenv.Env
-	*Session
-}
+func TestMain(m *testing.M) { os.Exit(testenv.Main(m, &suite, testenv.Setup{})) }
+
+// reader is a reader with a checkout of the repository and a cluster without an operator.
+type reader struct{ *Session }
+
+// leaveNothing deletes what the pages install.
+const leaveNothing = `
+kubectl delete namespace --ignore-not-found memcached-operator-system memcached-operator-local team-a team-b monitoring
+kubectl get customresourcedefinitions,clusterroles,clusterrolebindings,validatingadmissionpolicies,validatingadmissionpolicybindings,validatingwebhookconfigurations -o name |
+  { grep memcached || true; } | xargs -r kubectl delete
+`
 
 func newReader(t *testing.T) *reader {
 	t.Helper()
-	env := testenv.New(t, testenv.Setup{})
-	r := &reader{env, NewSession(t, checkout(t), env.Kubeconfig)}
-	r.Run(t, shell("kubectl delete customresourcedefinition memcacheds.cache.example.com"))
+	turn.Lock()
+	t.Cleanup(turn.Unlock)
+	r := &reader{NewSession(t, checkout(t), suite.Kubeconfig)}
+	r.Run(t, shell(leaveNothing))
 	return r
 }
 
