@@ -12,6 +12,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -54,4 +55,35 @@ func (c *Cluster) TakeAway(t testing.TB, mc *cachev1alpha1.Memcached) {
 	for _, object := range append(MoreChildren(mc.Namespace, mc.Name), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: mc.Namespace, Name: mc.Name}}) {
 		c.Gone(t, object)
 	}
+}
+
+// Foreign are objects of another owner at the names that a Memcached needs which was made
+// [WithEveryObject], by kind.
+func Foreign(namespace, name string) map[string]client.Object {
+	metadata := metav1.ObjectMeta{Namespace: namespace, Name: name}
+	labels := map[string]string{"app": "theirs"}
+	selector := &metav1.LabelSelector{MatchLabels: labels}
+	return map[string]client.Object{
+		"Service": &corev1.Service{ObjectMeta: metadata, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}},
+		"Deployment": &appsv1.Deployment{ObjectMeta: metadata, Spec: appsv1.DeploymentSpec{
+			Replicas: new(int32(0)),
+			Selector: selector,
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "theirs", Image: BusyboxImage}}},
+			},
+		}},
+		"PodDisruptionBudget": &policyv1.PodDisruptionBudget{ObjectMeta: metadata, Spec: policyv1.PodDisruptionBudgetSpec{Selector: selector}},
+		"NetworkPolicy":       &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-clients"}, Spec: networkingv1.NetworkPolicySpec{PodSelector: *selector}},
+		"ServiceMonitor": withSpec(monitoringObject("ServiceMonitor", namespace, name), map[string]any{
+			"selector":  map[string]any{"matchLabels": map[string]any{"app": "theirs"}},
+			"endpoints": []any{},
+		}),
+		"PrometheusRule": withSpec(monitoringObject("PrometheusRule", namespace, name), map[string]any{"groups": []any{}}),
+	}
+}
+
+func withSpec(object *unstructured.Unstructured, spec map[string]any) *unstructured.Unstructured {
+	object.Object["spec"] = spec
+	return object
 }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/example/memcached-operator/test/e2e/cluster"
+)
+
+// children are the resources of which a Memcached with everything has one of its own name.
+var children = []schema.GroupVersionResource{
+	{Group: "apps", Version: "v1", Resource: "deployments"},
+	{Version: "v1", Resource: "services"},
+	{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
+	{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"},
+	{Group: "monitoring.coreos.com", Version: "v1", Resource: "servicemonitors"},
+	{Group: "monitoring.coreos.com", Version: "v1", Resource: "prometheusrules"},
+}
+
+func TestReconcile_RevertsDriftAndRestartsNoPod(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	suite.Ready(t, suite.NewMemcached(t, namespace, "drifting", 1, cluster.WithEveryObject))
+	pods := suite.Pods(t, namespace, "drifting")
+	cache := suite.Cache(t, namespace, pods[0].Name, cluster.Port)
+	cache.Set("kept", "yes")
+
+	type drift struct{ how, patch string }
+	for _, resource := range children {
+		drifts := []drift{
+			{"a label is removed", `{"metadata":{"labels":{"app.kubernetes.io/name":null}}}`},
+			{"a label is changed", `{"metadata":{"labels":{"app":"another"}}}`},
+			{"the label that it is watched by is removed", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`},
+		}
+		name := "drifting"
+		switch resource.Resource {
+		case "deployments":
+			drifts = append(drifts, drift{"it is scaled by hand", `{"spec":{"replicas":3}}`})
+		case "services":
+			drifts = append(drifts, drift{"it selects other pods", `{"spec":{"selector":{"app":"another"}}}`},
+				drift{"its port has another number", `{"spec":{"ports":[{"name":"memcached","port":11212,"targetPort":"memcached","protocol":"TCP"}]}}`})
+		case "poddisruptionbudgets":
+			drifts = append(drifts, drift{"it allows no disruption", `{"spec":{"maxUnavailable":0}}`})
+		case "networkpolicies":
+			name += "-clients"
+			drifts = append(drifts, drift{"it lets everybody in", `{"spec":{"ingress":[{}]}}`})
+		case "servicemonitors":
+			drifts = append(drifts, drift{"it is for other pods", `{"spec":{"selector":{"matchLabels":{"app":"another"}}}}`})
+		case "prometheusrules":
+			drifts = append(drifts, drift{"its alerts are gone", `{"spec":{"groups":[]}}`})
+		}
+		for _, drift := range drifts {
+			t.Run(resource.Resource+": "+drift.how, func(t *testing.T) {
+				putBack(t, resource, namespace, name, drift.patch)
+			})
+		}
+	}
+	// Those that came by the scaling, if any did, go again; the one of the start stays.
+	t.Run("the pod is that of the start", func(t *testing.T) {
+		cluster.Eventually(t, "the pods are\n"+cluster.Lives(pods), func(context.Context) (bool, string, error) {
+			now := cluster.Lives(suite.Pods(t, namespace, "drifting"))
+			return now == cluster.Lives(pods), now, nil
+		})
+		if got := cache.Get("kept"); got != "yes" {
+			t.Errorf("the key is %q", got)
+		}
+	})
+}
+
+// putBack makes a change and waits until labels and spec are as they were.
+func putBack(t *testing.T, resource schema.GroupVersionResource, namespace, name, patch string) {
+	t.Helper()
+	clients, err := dynamic.NewForConfig(suite.Config)
+	cluster.Must(t, err)
+	objects := clients.Resource(resource).Namespace(namespace)
+	before, err := objects.Get(t.Context(), name, metav1.GetOptions{})
+	cluster.Must(t, err)
+	changed, err := objects.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "another-manager"})
+	cluster.Must(t, err)
+	if wanted(changed) == wanted(before) {
+		t.Fatal("the change changes nothing")
+	}
+	cluster.Eventually(t, "the change is reverted to\n"+wanted(before), func(ctx context.Context) (bool, string, error) {
+		now, err := objects.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, "", err
+		}
+		return wanted(now) == wanted(before), wanted(now), nil
+	})
+}
+
+// wanted is what the operator says about an object.
+func wanted(object *unstructured.Unstructured) string {
+	return fmt.Sprint(object.GetLabels(), object.Object["spec"])
+}
