@@ -41,7 +41,7 @@ func TestApply_BacksOffOnContendedObject(t *testing.T) {
 			t.Errorf("got %v, %+v, want a delay of %s", result.Err, contention, delay)
 		}
 		w.requests.mustBe(t, "too soon")
-		w.clock.advance(delay)
+		w.clock.Step(delay)
 		w.apply(fmt.Sprintf("after %s", delay), apply.Configured, object)
 	}
 
@@ -51,7 +51,7 @@ func TestApply_BacksOffOnContendedObject(t *testing.T) {
 	edit()
 	w.apply("which is reverted at once", apply.Configured, object)
 
-	w.clock.advance(time.Hour)
+	w.clock.Step(time.Hour)
 	for range 5 {
 		edit()
 		w.apply("once it was left alone for a while", apply.Configured, object)

@@ -5,7 +5,6 @@ package apply_test
 import (
 	"context"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	toolscache "k8s.io/client-go/tools/cache"
+	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -29,33 +29,15 @@ type env struct {
 	requests  *requests
 	applier   *apply.Applier
 	pending   *apply.PendingWrites
-	clock     clock
+	clock     *testingclock.FakeClock
 	// cache is the operator's cache.
 	cache *staleReader
-}
-
-// clock is a clock that stands still unless a test advances it.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(by time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(by)
 }
 
 // newEnv creates an env of t's own. The Memcached is called cache and has size 3.
 func newEnv(t *testing.T) *env {
 	t.Helper()
-	w := &env{t: t, namespace: suite.NewNamespace(t), requests: &requests{}, cache: &staleReader{live: suite.cache}}
+	w := &env{t: t, clock: testingclock.NewFakeClock(time.Now()), namespace: suite.NewNamespace(t), requests: &requests{}, cache: &staleReader{live: suite.cache}}
 	w.owner = w.memcached("cache", 3)
 	w.restart()
 	return w

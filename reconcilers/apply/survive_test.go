@@ -79,7 +79,7 @@ func TestApply_DoesNotRetryUnresolvedDrift(t *testing.T) {
 	w.settle(object)
 	w.mustSurvive("when another client sets the image, which the policy changes back", apply.Configured, object)
 
-	w.clock.advance(time.Minute)
+	w.clock.Step(time.Minute)
 	w.mustSurvive("after a minute", apply.Configured, object)
 
 	w.restart()
@@ -97,7 +97,7 @@ func TestApply_RetriesAfterMutatingPolicyRemoved(t *testing.T) {
 	w.apply("while nothing changes", apply.Unchanged, object)
 	w.requests.mustBe(t, "while nothing changes")
 
-	w.clock.advance(time.Minute)
+	w.clock.Step(time.Minute)
 	if result := w.apply("after a minute", apply.Configured, object)[0]; result.Drift != "" {
 		t.Errorf("it is said that the server changed %s", result.Drift)
 	}

@@ -132,9 +132,9 @@ func TestOperatorCondition_BlocksUpgradeForBoundedTime(t *testing.T) {
 	suite.eventuallyHas(t, oc, metav1.ConditionTrue, "NoRollOut")
 	mc := suite.NewMemcached(t, o.namespace, "stuck", 2)
 	// A second before the end of the bound, which the timer has to notice: no event comes any more.
-	setRollingOut(t, mc, clock.now().Add(time.Second-bound))
+	setRollingOut(t, mc, clock.Now().Add(time.Second-bound))
 	suite.eventuallyHas(t, oc, metav1.ConditionFalse, "RollingOut")
-	clock.advance(time.Second)
+	clock.Step(time.Second)
 	got := suite.eventuallyHas(t, oc, metav1.ConditionTrue, "RollOutOverdue")
 	if want := "rolling out for more than 30m0s, not blocking the upgrade any longer: " + o.namespace + "/stuck"; got != want {
 		t.Errorf("the message is %q, want %q", got, want)
@@ -142,7 +142,7 @@ func TestOperatorCondition_BlocksUpgradeForBoundedTime(t *testing.T) {
 	setSettled(t, mc)
 	suite.eventuallyHas(t, oc, metav1.ConditionTrue, "NoRollOut")
 	// The next one counts again.
-	setRollingOut(t, mc, clock.now())
+	setRollingOut(t, mc, clock.Now())
 	suite.eventuallyHas(t, oc, metav1.ConditionFalse, "RollingOut")
 	if got := o.requests("PUT"); len(got) != 5 {
 		t.Errorf("%d writes for five changes: %v", len(got), got)
@@ -157,7 +157,7 @@ func TestOperatorCondition_LimitsMessageWrites(t *testing.T) {
 	o.start(t)
 	suite.eventuallyHas(t, oc, metav1.ConditionTrue, "NoRollOut")
 	for i := range 20 {
-		setRollingOut(t, suite.NewMemcached(t, o.namespace, fmt.Sprintf("cache-%02d", i), 2), clock.now())
+		setRollingOut(t, suite.NewMemcached(t, o.namespace, fmt.Sprintf("cache-%02d", i), 2), clock.Now())
 		if i == 0 {
 			suite.eventuallyHas(t, oc, metav1.ConditionFalse, "RollingOut")
 		}
@@ -166,7 +166,7 @@ func TestOperatorCondition_LimitsMessageWrites(t *testing.T) {
 	if got := o.requests("PUT"); len(got) != 2 {
 		t.Errorf("%d writes within the interval: %v", len(got), got)
 	}
-	clock.advance(time.Second)
+	clock.Step(time.Second)
 	want := fmt.Sprintf("rolling out: %[1]s/cache-00, %[1]s/cache-01, %[1]s/cache-02 and 17 more", o.namespace)
 	testenv.Eventually(t, "the message should have all names", func() bool {
 		return suite.eventuallyHas(t, oc, metav1.ConditionFalse, "RollingOut") == want

@@ -14,6 +14,7 @@ import (
 	apiv2 "github.com/operator-framework/api/pkg/operators/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/rest"
+	testingclock "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -66,10 +67,10 @@ type operator struct {
 }
 
 // setClock gives o a clock that stands still at a whole second, since conditions have no fractions.
-func (o *operator) setClock() *clock {
-	c := &clock{time: time.Now().Truncate(time.Second)}
-	o.now = c.now
-	return c
+func (o *operator) setClock() *testingclock.FakeClock {
+	clock := testingclock.NewFakeClock(time.Now().Truncate(time.Second))
+	o.now = clock.Now
+	return clock
 }
 
 // start starts o and returns the function that stops it.
@@ -130,22 +131,4 @@ func (o *operator) logged() []string {
 	return slices.DeleteFunc(slices.Collect(strings.Lines(o.logs.String())), func(line string) bool {
 		return !strings.Contains(line, "OperatorCondition") && !strings.Contains(line, "OLM") && !strings.Contains(line, "error")
 	})
-}
-
-// clock is a clock that a test advances.
-type clock struct {
-	mu   sync.Mutex
-	time time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.time
-}
-
-func (c *clock) advance(duration time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.time = c.time.Add(duration)
 }
