@@ -22,7 +22,9 @@ import (
 // suite has controllers and a simulated node.
 var suite testenv.Env
 
-func TestMain(m *testing.M) { os.Exit(testenv.Main(m, &suite, testenv.Setup{Identity: true, DependsOn: []string{"hack/plugin.sh"}})) }
+func TestMain(m *testing.M) {
+	os.Exit(testenv.Main(m, &suite, testenv.Setup{Identity: true, DependsOn: []string{"hack/plugin.sh"}}))
+}
 
 // result is what a command did.
 type result struct {
