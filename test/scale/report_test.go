@@ -80,14 +80,15 @@ func (f *figures) rows() []row {
 
 // changeRows returns the part of the report that is about edits and the restart.
 func (f *figures) changeRows() []row {
-	up := f.memcacheds <= rssSize
+	// With few Memcacheds, as in CI, times are printed and not judged.
+	timed := f.memcacheds >= createSize && f.memcacheds <= rssSize
 	return []row{
 		{fmt.Sprintf("99 of 100 edits in the child within %s", editGoal),
 			fmt.Sprintf("p50 %d ms, p99 %d ms, the slowest of %d %d ms", f.edits.p50.Milliseconds(), f.edits.p99.Milliseconds(), edits, f.edits.most.Milliseconds()),
-			evaluate(up, f.edits.p99 <= editGoal)},
+			evaluate(timed, f.edits.p99 <= editGoal)},
 		{"no write after a restart", fmt.Sprintf("%d; ready after %.1f s, leader after %.1f s, CPU %.1f s", f.restart.writes, f.restart.ready.Seconds(), f.restart.leads.Seconds(), f.restart.used.cpu.Seconds()),
 			evaluate(true, f.restart.writes == 0)},
-		{fmt.Sprintf("a new Memcached has its children within %s of leadership", servedGoal), fmt.Sprintf("%d ms", f.restart.served.Milliseconds()), evaluate(true, f.restart.served <= servedGoal)},
+		{fmt.Sprintf("a new Memcached has its children within %s of leadership", servedGoal), fmt.Sprintf("%d ms", f.restart.served.Milliseconds()), evaluate(timed, f.restart.served <= servedGoal)},
 	}
 }
 
