@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# fresh-targets.sh [TARGET…]: run each of the quick targets of the Makefile in a fresh clone of HEAD of its own, with no
-# program but Go, make, git, bash and what a minimal Debian has, and print what each took. The build cache is shared, so that
+# fresh-targets.sh [TARGET…]: run each of the quick targets of the Makefile in a fresh clone of HEAD of its own, with
+# nothing in PATH but Go and the programs of the system, and print what each took. The build cache is shared, so that
 # it takes minutes. It shows whether a target needs another one to have run before.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit

@@ -77,7 +77,7 @@ func readFile(file string, in io.Reader) (content []byte, name string, err error
 		}
 		return content, "standard input", err
 	}
-	content, err = os.ReadFile(file) //nolint:gosec // the user names the file
+	content, err = os.ReadFile(file)
 	return content, file, err
 }
 

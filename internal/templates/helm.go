@@ -18,7 +18,7 @@ const manifestPath = `^(base|components)(/[-_a-zA-Z0-9][-._a-zA-Z0-9]*)+$`
 // readHelmValues returns the value manifests of a values file of the chart: template files by path. The chart mounts them as
 // the operator's --manifests-dir.
 func readHelmValues(name string) (render.Tree, error) {
-	content, err := os.ReadFile(name) //nolint:gosec // the user names the file
+	content, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func mutated(t *testing.T, namespace string) []*unstructured.Unstructured {
 		mc.SetNamespace(namespace)
 		mc.SetUID("")
 		mc.SetName(fmt.Sprintf("cache-%d", seed))
-		m := mutator{rand.New(rand.NewPCG(uint64(seed), 1))} //nolint:gosec // the test is to be the same every time
+		m := mutator{rand.New(rand.NewPCG(uint64(seed), 1))}
 		mc.Object["spec"] = m.mutate(full.Object["spec"].(map[string]any), schema)
 		// JSON, as a client sends it.
 		testenv.NoError(t, mc.UnmarshalJSON([]byte(asJSON(t, mc))))

@@ -29,7 +29,11 @@ func testNames(t *testing.T) map[string]bool {
 func TestClaims_NameTests(t *testing.T) {
 	t.Parallel()
 	tests, page := testNames(t), read(t, "docs/testing.md")
-	for _, found := range regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9_]*)").FindAllStringSubmatch(page, -1) {
+	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9_]*)").FindAllStringSubmatch(page, -1)
+	if len(named) < 40 {
+		t.Errorf("docs/testing.md names only %d tests", len(named))
+	}
+	for _, found := range named {
 		if !tests[found[1]] {
 			t.Errorf("docs/testing.md names %s, which does not exist", found[1])
 		}
@@ -45,9 +49,10 @@ func TestClaims_NameTests(t *testing.T) {
 // comment above it names the test that runs it, or why none does.
 func TestShellBlocks_AreRun(t *testing.T) {
 	t.Parallel()
-	tests, targets := testNames(t), makeTargets(t)
+	tests, targets, count := testNames(t), makeTargets(t), 0
 	for _, page := range pages(t) {
 		for _, block := range shellpages.Shell(t, page) {
+			count++
 			switch {
 			case block.Test == "" && block.Reason == "":
 				t.Errorf("%s: write above it <!-- run by TestName -->, the test that runs it, or <!-- not run: reason -->", block)
@@ -67,6 +72,9 @@ func TestShellBlocks_AreRun(t *testing.T) {
 				}
 			}
 		}
+	}
+	if count < 80 {
+		t.Errorf("there are only %d blocks of commands", count)
 	}
 }
 

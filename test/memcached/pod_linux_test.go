@@ -230,7 +230,7 @@ func (p *pod) eventually(t *testing.T, what string, try func() error) {
 	}
 }
 
-// freePort returns a port that nobody listens on, and that the kernel gives to nobody else until the test ends: it is bound
+// freePort returns a port that is not in use, and that the kernel assigns to no other socket until the test ends: it is bound
 // by a socket which does not listen, beside which others with SO_REUSEADDR, such as memcached's, may.
 func freePort(t *testing.T) string {
 	t.Helper()

@@ -167,7 +167,7 @@ func HTTPGet(t testing.TB, client *http.Client, url, token string) (status int, 
 // addresses counts those that FreeAddress has returned.
 var addresses atomic.Uint32
 
-// FreeAddress returns a TCP address on loopback that nothing listens on and nobody else gets: its host, of 127.0.0.0/8,
+// FreeAddress returns a TCP address on loopback that is not in use and that no other test gets: its host, of 127.0.0.0/8,
 // is that of this process and this call. A port that was free a moment ago could be in use when the operator listens.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
