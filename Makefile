@@ -183,7 +183,7 @@ test-oldest: kube ## Run the tests of API, apply and reconcilers against the old
 
 .PHONY: test-race
 test-race: kube ## Run the tests of apis, internal and reconcilers, and those of the whole program, with the race detector (needs a C compiler).
-	CGO_ENABLED=1 $(PROGRESS) go test -race -short $(GOTESTFLAGS) ./apis/... ./internal/... ./reconcilers/... ./test/binary
+	CGO_ENABLED=1 $(PROGRESS) go test -race -short $(GOTESTFLAGS) ./apis/... ./internal/... ./reconcilers/... ./test/program
 
 .PHONY: e2e
 e2e: kube-node $(TEST_TOOLS) ## Run the end-to-end tests on two local nodes (root), or on the cluster of E2E_KUBECONFIG.

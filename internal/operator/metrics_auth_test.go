@@ -13,7 +13,7 @@ import (
 )
 
 // TestReviewed_WithoutAPIServer: nobody is let in while nobody can be asked. What the API server
-// answers is tested with a real one, in test/binary.
+// answers is tested with a real one, in test/program.
 func TestReviewed_WithoutAPIServer(t *testing.T) {
 	t.Parallel()
 	closed := httptest.NewServer(http.NotFoundHandler())

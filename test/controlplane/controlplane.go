@@ -158,7 +158,6 @@ func Start(arguments ...string) (*ControlPlane, error) {
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("starting the control plane: %w", err)
 	}
-	c := &ControlPlane{command: command, stdin: stdin}
 	var ready struct {
 		Kubeconfig string `json:"kubeconfig"`
 	}
@@ -166,30 +165,31 @@ func Start(arguments ...string) (*ControlPlane, error) {
 	if err == nil {
 		err = json.Unmarshal(line, &ready)
 	}
+	stop := &ControlPlane{command: command, stdin: stdin}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the control plane did not become ready: %w", err), c.Stop())
+		return nil, errors.Join(fmt.Errorf("the control plane did not become ready: %w", err), stop.Stop())
 	}
-	c.Kubeconfig = ready.Kubeconfig
-	if err := c.connect(); err != nil {
-		return nil, errors.Join(err, c.Stop())
+	c, err := Connect(ready.Kubeconfig)
+	if err != nil {
+		return nil, errors.Join(err, stop.Stop())
 	}
+	c.command, c.stdin = command, stdin
 	return c, nil
 }
 
-func (c *ControlPlane) connect() error {
-	var err error
-	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
-		return err
+// Connect returns the running control plane, or whole cluster, of a kubeconfig. Stop is for what Start started only.
+func Connect(kubeconfig string) (*ControlPlane, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
 	}
-	c.Config.QPS = -1
+	config.QPS = -1
 	scheme := apiruntime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cachev1alpha1.AddToScheme(scheme)); err != nil {
-		return err
+		return nil, err
 	}
-	if c.Client, err = client.New(c.Config, client.Options{Scheme: scheme}); err != nil {
-		return err
-	}
-	return nil
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	return &ControlPlane{Config: config, Kubeconfig: kubeconfig, Client: c}, err
 }
 
 // PID returns the process ID of the program that the control plane's programs are children of.

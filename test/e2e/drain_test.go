@@ -9,13 +9,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // TestDrain_EvictsOnePodAtATime drains a node, so it is not parallel.
 func TestDrain_EvictsOnePodAtATime(t *testing.T) {
 	nodes := &corev1.NodeList{}
-	cluster.Must(t, suite.List(t.Context(), nodes))
+	testenv.NoError(t, suite.Client.List(t.Context(), nodes))
 	schedulable := 0
 	for _, node := range nodes.Items {
 		if !node.Spec.Unschedulable && len(node.Spec.Taints) == 0 {
@@ -43,9 +43,9 @@ func TestDrain_EvictsOnePodAtATime(t *testing.T) {
 			node = name
 		}
 	}
-	fewest := watchFewest(t, namespace, mc.Name, size)
+	fewest := suite.WatchFewest(t, namespace, mc.Name, size)
 	t.Cleanup(func() { suite.Kubectl(t, "uncordon", node) })
-	suite.Kubectl(t, "drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout="+cluster.Patience.String())
+	suite.Kubectl(t, "drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout="+testenv.Timeout.String())
 	suite.Ready(t, mc)
 	t.Logf("at least %d of %d pods answered all the time", fewest(), size)
 	for _, pod := range suite.Pods(t, namespace, mc.Name) {

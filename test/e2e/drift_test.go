@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // children are the resources of which a Memcached with everything has one of its own name.
@@ -31,10 +32,7 @@ var children = []schema.GroupVersionResource{
 func TestReconcile_RevertsDriftAndRestartsNoPod(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
-	suite.Ready(t, suite.NewMemcached(t, namespace, "drifting", 1, cluster.WithEveryObject))
-	pods := suite.Pods(t, namespace, "drifting")
-	cache := suite.Cache(t, namespace, pods[0].Name, cluster.Port)
-	cache.Set("kept", "yes")
+	f := suite.Fill(t, namespace, "drifting", 1, cluster.WithEveryObject)
 
 	type drift struct{ how, patch string }
 	for _, resource := range children {
@@ -68,13 +66,11 @@ func TestReconcile_RevertsDriftAndRestartsNoPod(t *testing.T) {
 	}
 	// Those that came by the scaling, if any did, go again; the one of the start stays.
 	t.Run("the pod is that of the start", func(t *testing.T) {
-		cluster.Eventually(t, "the pods are\n"+cluster.Lives(pods), func(context.Context) (bool, string, error) {
+		testenv.Eventually(t, "the pods should be\n"+cluster.Lives(f.Pods), func(context.Context) (bool, string, error) {
 			now := cluster.Lives(suite.Pods(t, namespace, "drifting"))
-			return now == cluster.Lives(pods), now, nil
+			return now == cluster.Lives(f.Pods), now, nil
 		})
-		if got := cache.Get("kept"); got != "yes" {
-			t.Errorf("the key is %q", got)
-		}
+		f.WantKept(t, "the drifts")
 	})
 }
 
@@ -82,16 +78,16 @@ func TestReconcile_RevertsDriftAndRestartsNoPod(t *testing.T) {
 func putBack(t *testing.T, resource schema.GroupVersionResource, namespace, name, patch string) {
 	t.Helper()
 	clients, err := dynamic.NewForConfig(suite.Config)
-	cluster.Must(t, err)
+	testenv.NoError(t, err)
 	objects := clients.Resource(resource).Namespace(namespace)
 	before, err := objects.Get(t.Context(), name, metav1.GetOptions{})
-	cluster.Must(t, err)
+	testenv.NoError(t, err)
 	changed, err := objects.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "another-manager"})
-	cluster.Must(t, err)
+	testenv.NoError(t, err)
 	if wanted(changed) == wanted(before) {
 		t.Fatal("the change changes nothing")
 	}
-	cluster.Eventually(t, "the change is reverted to\n"+wanted(before), func(ctx context.Context) (bool, string, error) {
+	testenv.Eventually(t, "the change should be reverted to\n"+wanted(before), func(ctx context.Context) (bool, string, error) {
 		now, err := objects.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false, "", err

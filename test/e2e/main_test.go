@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
@@ -49,4 +50,9 @@ func setUp(ctx context.Context) (undefine func(context.Context) error, err error
 		return nil, err
 	}
 	return undefine, suite.operator.Install(ctx)
+}
+
+// withImage sets spec.image.
+func withImage(image string) func(*cachev1alpha1.MemcachedSpec) {
+	return func(spec *cachev1alpha1.MemcachedSpec) { spec.Image = new(cachev1alpha1.Image(image)) }
 }

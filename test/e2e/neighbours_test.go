@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // TestMemcached_IsIsolatedFromOthers has two in one namespace and one of the same name in another.
@@ -41,17 +41,17 @@ func TestMemcached_IsIsolatedFromOthers(t *testing.T) {
 	}
 
 	before := cluster.Lives(suite.Pods(t, here, "second")) + cluster.Lives(suite.Pods(t, there, "first"))
-	cluster.Must(t, suite.Delete(t.Context(), first))
+	suite.Delete(t, first)
 	for _, child := range cluster.Children(here, "first") {
-		suite.Gone(t, child)
+		suite.EventuallyGone(t, child)
 	}
 	for _, mc := range all[1:] {
 		got := inside.Ask(t, mc.Name+"."+mc.Namespace+".svc", int(*mc.Spec.ContainerPort), "get who")
 		if len(got) != 3 || got[1] != mc.Name[:1] {
 			t.Errorf("%s/%s has %q for its key", mc.Namespace, mc.Name, got)
 		}
-		cluster.Must(t, suite.Get(t.Context(), client.ObjectKeyFromObject(mc), mc))
-		if !cluster.Is(mc, cachev1alpha1.ConditionReady, metav1.ConditionTrue, "") {
+		suite.Get(t, mc)
+		if !testenv.HasCondition(mc, cachev1alpha1.ConditionReady, metav1.ConditionTrue, "") {
 			t.Errorf("%s/%s is not ready any more", mc.Namespace, mc.Name)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
@@ -21,14 +20,14 @@ func TestReconcile_CreatesAndPrunesObjects(t *testing.T) {
 	namespace := suite.NewNamespace(t)
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "changing", 1, cluster.WithEveryObject))
 	for _, object := range cluster.MoreChildren(namespace, mc.Name) {
-		cluster.Must(t, suite.Get(t.Context(), client.ObjectKeyFromObject(object), object))
+		suite.Get(t, object)
 		if !metav1.IsControlledBy(object, mc) {
 			t.Errorf("%T %s has the owners %v", object, object.GetName(), object.GetOwnerReferences())
 		}
 	}
 	t.Run("the Service with an address leads to the pod", func(t *testing.T) {
-		service := &corev1.Service{}
-		cluster.Must(t, suite.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "changing-clusterip"}, service))
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "changing-clusterip"}}
+		suite.Get(t, service)
 		inside := suite.Inside(t, namespace)
 		pod := suite.Pods(t, namespace, mc.Name)[0]
 		for _, host := range []string{"changing-clusterip", service.Spec.ClusterIP} {
@@ -44,7 +43,7 @@ func TestReconcile_CreatesAndPrunesObjects(t *testing.T) {
 	suite.TakeAway(t, mc)
 	suite.Ready(t, mc)
 	for _, object := range cluster.Children(namespace, mc.Name)[:2] {
-		cluster.Must(t, suite.Get(t.Context(), client.ObjectKeyFromObject(object), object))
+		suite.Get(t, object)
 	}
 	if pod := suite.Pods(t, namespace, mc.Name)[0]; len(pod.Spec.Containers) != 1 {
 		t.Errorf("the pod still has %d containers", len(pod.Spec.Containers))

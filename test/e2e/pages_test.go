@@ -44,7 +44,7 @@ func newReader(t *testing.T, pagePort string) *reader {
 
 func (r *reader) write(t *testing.T, name string, content []byte) {
 	t.Helper()
-	cluster.Must(t, os.WriteFile(filepath.Join(r.Directory, name), content, 0o600))
+	testenv.NoError(t, os.WriteFile(filepath.Join(r.Directory, name), content, 0o600))
 }
 
 // apply applies the first Memcached of a page, with edits, and waits until it is ready.
@@ -53,7 +53,7 @@ func (r *reader) apply(t *testing.T, page string, edits ...func(*cachev1alpha1.M
 	for _, b := range pages.Read(t, page) {
 		if b.Language == "yaml" && strings.Contains(b.Content, "kind: Memcached\n") {
 			mc := &cachev1alpha1.Memcached{}
-			cluster.Must(t, yaml.Unmarshal([]byte(b.Content), mc))
+			testenv.NoError(t, yaml.Unmarshal([]byte(b.Content), mc))
 			suite.Ready(t, suite.NewMemcached(t, r.namespace, mc.Name, 1, append([]func(*cachev1alpha1.MemcachedSpec){
 				func(spec *cachev1alpha1.MemcachedSpec) { *spec = mc.Spec },
 			}, edits...)...))

@@ -13,8 +13,8 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/internal/command"
+	"github.com/example/memcached-operator/internal/memcached"
 	"github.com/example/memcached-operator/internal/plugin"
-	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
 // kubectlMemcached runs the plugin and wants its exit code. It returns standard output and standard error.
@@ -44,7 +44,7 @@ func wantLines(t *testing.T, text string, patterns ...string) {
 }
 
 // accessible are Memcacheds that require nothing, TLS, a password, and a certificate and a password.
-func accessible(t *testing.T, namespace string) map[string]cluster.Access {
+func accessible(t *testing.T, namespace string) map[string]memcached.Access {
 	t.Helper()
 	// The server's certificate serves clients too, as the exporter needs it.
 	secret, pair := newCertificate(t, namespace)
@@ -67,7 +67,7 @@ func accessible(t *testing.T, namespace string) map[string]cluster.Access {
 	for _, mc := range memcacheds {
 		suite.Ready(t, mc)
 	}
-	return map[string]cluster.Access{
+	return map[string]memcached.Access{
 		"plain": {}, "secured": {TLS: trusting(pair)}, "locked": {User: user, Password: "right one"},
 		"both": {TLS: trusting(pair, pair.TLS(t)), User: user, Password: "right one"},
 	}
@@ -81,7 +81,7 @@ func TestPlugin_AsksPods(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pods := suite.Pods(t, namespace, name)
 			holder := pods[len(pods)-1]
-			cache := suite.CacheBy(t, namespace, holder.Name, access)
+			cache := suite.Cache(t, namespace, holder.Name, access)
 			cache.Set("key", "value")
 			cache.Get("key")
 			status, _ := kubectlMemcached(t, 0, "status", name, "-n", namespace)

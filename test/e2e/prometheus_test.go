@@ -14,18 +14,21 @@ import (
 	"testing"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/memcached"
+	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // panels returns the expressions of the dashboard's panels, for the Memcacheds of these names.
 func panels(t *testing.T, namespace string, names []string) []string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(cluster.Root(), "config", "grafana", "memcached.json"))
-	cluster.Must(t, err)
+	content, err := os.ReadFile(filepath.Join(controlplane.Root(), "config", "grafana", "memcached.json"))
+	testenv.NoError(t, err)
 	var dashboard struct {
 		Panels []struct{ Targets []struct{ Expr string } }
 	}
-	cluster.Must(t, json.Unmarshal(content, &dashboard))
+	testenv.NoError(t, json.Unmarshal(content, &dashboard))
 	variables := strings.NewReplacer("$namespace", namespace, "$memcached", strings.Join(names, "|"), "$__rate_interval", "1m")
 	var expressions []string
 	for _, panel := range dashboard.Panels {
@@ -55,7 +58,7 @@ func TestPrometheus_ScrapesTheCaches(t *testing.T) {
 	}
 	suite.Ready(t, mc)
 	pod := suite.Pods(t, namespace, mc.Name)[0]
-	suite.CacheBy(t, namespace, pod.Name, cluster.Access{TLS: trusting(pair, pair.TLS(t))}).Set("key", "value")
+	suite.Cache(t, namespace, pod.Name, memcached.Access{TLS: trusting(pair, pair.TLS(t))}).Set("key", "value")
 	prometheus.Becomes(`memcached_current_items{service="secured"}`, 1)
 
 	for _, expression := range panels(t, namespace, names) {

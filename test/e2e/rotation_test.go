@@ -12,8 +12,10 @@ import (
 	"time"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/memcached"
 	"github.com/example/memcached-operator/test/certificate"
 	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // TestTLS_RotationKeepsTheCache replaces a certificate and a password under caches that are in use. The kubelet
@@ -24,26 +26,21 @@ func TestTLS_RotationKeepsTheCache(t *testing.T) {
 	users := newUsers(t, namespace, "first")
 	secret, first := newCertificate(t, namespace)
 	const size = 2
-	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "rotated", size, func(spec *cachev1alpha1.MemcachedSpec) {
+	mc := suite.NewMemcached(t, namespace, "rotated", size, func(spec *cachev1alpha1.MemcachedSpec) {
 		spec.TLS, spec.Auth = &cachev1alpha1.TLS{SecretName: cachev1alpha1.ObjectName(secret.Name)}, &cachev1alpha1.Auth{SecretName: cachev1alpha1.ObjectName(users.Name)}
-	}))
-	access := func(pair certificate.Pair, password string) cluster.Access {
-		return cluster.Access{TLS: trusting(pair), User: user, Password: password}
+	})
+	access := func(pair certificate.Pair, password string) memcached.Access {
+		return memcached.Access{TLS: trusting(pair), User: user, Password: password}
 	}
-	pods := suite.Pods(t, namespace, mc.Name)
-	before := map[string]*cluster.Cache{}
-	for _, pod := range pods {
-		before[pod.Name] = suite.CacheBy(t, namespace, pod.Name, access(first, "first"))
-		before[pod.Name].Set("kept", pod.Name)
-	}
+	f := suite.FillBy(t, mc, access(first, "first"))
 
 	second := certificate.New(t, cacheHost)
 	secret.Data, users.Data = certificateData(second), usersData("second")
-	cluster.Must(t, suite.Update(t.Context(), secret))
-	cluster.Must(t, suite.Update(t.Context(), users))
+	testenv.NoError(t, suite.Client.Update(t.Context(), secret))
+	testenv.NoError(t, suite.Client.Update(t.Context(), users))
 	changed := time.Now()
-	for _, pod := range pods {
-		cluster.Eventually(t, pod.Name+" shows the second certificate and takes the second password", func(context.Context) (bool, string, error) {
+	for _, pod := range f.Pods {
+		testenv.Eventually(t, pod.Name+" shows the second certificate and takes the second password", func(context.Context) (bool, string, error) {
 			client, err := suite.Dial(t, namespace, pod.Name, access(second, "second"))
 			if err != nil {
 				return false, "", err
@@ -55,16 +52,11 @@ func TestTLS_RotationKeepsTheCache(t *testing.T) {
 		})
 		refuses(t, &pod, access(first, "second"), "certificate")
 		refuses(t, &pod, access(second, "first"), "authentication failure")
-		if got := before[pod.Name].Get("kept"); got != pod.Name {
-			t.Errorf("on the connection of before, pod %s has %q for its key", pod.Name, got)
-		}
 	}
 	t.Logf("rotated within %s", time.Since(changed).Round(100*time.Millisecond))
-	if was, now := cluster.Lives(pods), cluster.Lives(suite.Pods(t, namespace, mc.Name)); was != now {
-		t.Errorf("before:\n%safter:\n%s", was, now)
-	}
-	if !strings.Contains(cluster.Lives(pods), "memcached restarted 0 times") {
-		t.Errorf("the pods' lives are\n%s", cluster.Lives(pods))
+	f.WantKept(t, "the rotation")
+	if lives := cluster.Lives(f.Pods); !strings.Contains(lives, "memcached restarted 0 times") {
+		t.Errorf("the pods' lives are\n%s", lives)
 	}
 	readsNoSecrets(t)
 }
@@ -74,7 +66,7 @@ func readsNoSecrets(t *testing.T) {
 	t.Helper()
 	ofSecrets := func(permission string) bool { return strings.Contains(permission, "secrets") }
 	granted, err := suite.operator.Granted(t.Context())
-	cluster.Must(t, err)
+	testenv.NoError(t, err)
 	if len(granted) == 0 || slices.ContainsFunc(granted, ofSecrets) {
 		t.Errorf("the operator may %q", granted)
 	}

@@ -22,6 +22,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 const sample = "config/samples/cache_v1alpha1_memcached.yaml"
@@ -140,8 +141,8 @@ func leavesNothing(t *testing.T, namespace string) {
 		&cachev1alpha1.MemcachedList{}, &appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{},
 		&corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}, &policyv1.PodDisruptionBudgetList{},
 	} {
-		cluster.Eventually(t, fmt.Sprintf("no %T is left", list), func(ctx context.Context) (bool, string, error) {
-			if err := suite.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		testenv.Eventually(t, fmt.Sprintf("no %T is left", list), func(ctx context.Context) (bool, string, error) {
+			if err := suite.Client.List(ctx, list, client.InNamespace(namespace)); err != nil {
 				return false, "", err
 			}
 			var left []string

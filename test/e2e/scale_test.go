@@ -18,7 +18,9 @@ import (
 	"k8s.io/client-go/scale"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/memcached"
 	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 func TestScale_FollowsSpecAndAutoscaler(t *testing.T) {
@@ -34,22 +36,22 @@ func TestScale_FollowsSpecAndAutoscaler(t *testing.T) {
 		do   func(t *testing.T)
 	}{
 		{"by the spec", 2, func(t *testing.T) {
-			suite.MergePatch(t, mc, `{"spec":{"size":2}}`)
+			suite.Patch(t, mc, `{"spec":{"size":2}}`)
 		}},
 		{"by kubectl scale", 3, func(t *testing.T) {
 			suite.Kubectl(t, "--namespace="+namespace, "scale", "memcached", "scaled", "--replicas=3")
 		}},
 		{"as a HorizontalPodAutoscaler does, by a PUT of the scale subresource", 2, func(t *testing.T) {
 			now, err := scales.Get(t.Context(), resource.GroupResource(), "scaled", metav1.GetOptions{})
-			cluster.Must(t, err)
+			testenv.NoError(t, err)
 			isScale(t, now, namespace)
 			now.Spec.Replicas = 2
 			_, err = scales.Update(t.Context(), resource.GroupResource(), now, metav1.UpdateOptions{})
-			cluster.Must(t, err)
+			testenv.NoError(t, err)
 		}},
 		{"by a PATCH of the scale subresource", 1, func(t *testing.T) {
 			_, err := scales.Patch(t.Context(), resource, "scaled", types.MergePatchType, []byte(`{"spec":{"replicas":1}}`), metav1.PatchOptions{})
-			cluster.Must(t, err)
+			testenv.NoError(t, err)
 		}},
 	} {
 		t.Run(step.how, func(t *testing.T) {
@@ -57,9 +59,9 @@ func TestScale_FollowsSpecAndAutoscaler(t *testing.T) {
 		})
 	}
 	t.Run("to nothing, which is ready and not available", func(t *testing.T) {
-		suite.MergePatch(t, mc, `{"spec":{"size":0}}`)
+		suite.Patch(t, mc, `{"spec":{"size":0}}`)
 		suite.Ready(t, mc)
-		if !cluster.Is(mc, cachev1alpha1.ConditionAvailable, metav1.ConditionFalse, cachev1alpha1.ReasonScaledToZero) {
+		if !testenv.HasCondition(mc, cachev1alpha1.ConditionAvailable, metav1.ConditionFalse, cachev1alpha1.ReasonScaledToZero) {
 			t.Errorf("the conditions are %+v", mc.Status.Conditions)
 		}
 	})
@@ -68,25 +70,12 @@ func TestScale_FollowsSpecAndAutoscaler(t *testing.T) {
 // wantKeptPods scales mc to size and fails unless as many pods as possible stay, with their keys.
 func wantKeptPods(t *testing.T, mc *cachev1alpha1.Memcached, size int, scale func()) {
 	t.Helper()
-	before := map[types.UID]*cluster.Cache{}
-	for _, pod := range suite.Pods(t, mc.Namespace, mc.Name) {
-		before[pod.UID] = suite.Cache(t, mc.Namespace, pod.Name, cluster.Port)
-		before[pod.UID].Set("kept", pod.Name)
-	}
+	f := suite.FillBy(t, mc, memcached.Access{})
 	scale()
-	cluster.Until(t, suite.Cluster, mc, "size "+strconv.Itoa(size), func(mc *cachev1alpha1.Memcached) bool { return int(*mc.Spec.Size) == size })
+	testenv.EventuallyObject(t, &suite.Env, mc, "its size should be "+strconv.Itoa(size), func(mc *cachev1alpha1.Memcached) bool { return int(*mc.Spec.Size) == size })
 	suite.Ready(t, mc)
-	kept := 0
-	for _, pod := range suite.Pods(t, mc.Namespace, mc.Name) {
-		if cache, ok := before[pod.UID]; ok {
-			kept++
-			if got := cache.Get("kept"); got != pod.Name {
-				t.Errorf("pod %s has %q for the key that it was given", pod.Name, got)
-			}
-		}
-	}
-	if want := min(len(before), size); kept != want {
-		t.Errorf("%d of the %d pods are still there, want %d", kept, len(before), want)
+	if kept, want := f.Kept(t), min(len(f.Pods), size); kept != want {
+		t.Errorf("%d of the %d pods are still there, want %d", kept, len(f.Pods), want)
 	}
 }
 
@@ -97,7 +86,7 @@ func isScale(t *testing.T, now *autoscalingv1.Scale, namespace string) {
 		t.Errorf("the scale is %d, and %d by its status, want 3", now.Spec.Replicas, now.Status.Replicas)
 	}
 	pods, err := suite.Clients.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: now.Status.Selector})
-	cluster.Must(t, err)
+	testenv.NoError(t, err)
 	if now.Status.Selector == "" || len(pods.Items) != 3 {
 		t.Errorf("the selector %q selects %v", now.Status.Selector, cluster.Names(pods.Items))
 	}
@@ -109,6 +98,6 @@ func scaleClient(t *testing.T) scale.ScalesGetter {
 	discoverer := discovery.NewDiscoveryClientForConfigOrDie(suite.Config)
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discoverer))
 	getter, err := scale.NewForConfig(suite.Config, mapper, dynamic.LegacyAPIPathResolverFunc, scale.NewDiscoveryScaleKindResolver(discoverer))
-	cluster.Must(t, err)
+	testenv.NoError(t, err)
 	return getter
 }

@@ -13,8 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/example/memcached-operator/internal/memcached"
 	"github.com/example/memcached-operator/test/certificate"
-	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
 // cacheHost is the name that the caches' certificates are for.
@@ -27,7 +27,7 @@ func newCertificate(t *testing.T, namespace string, others ...certificate.Pair) 
 	pair := certificate.New(t, cacheHost)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "certificate"}}
 	secret.Data = certificateData(pair, others...)
-	cluster.Must(t, suite.Create(t.Context(), secret))
+	suite.Create(t, secret)
 	return secret, pair
 }
 
@@ -45,7 +45,7 @@ func trusting(pair certificate.Pair, shown ...tls.Certificate) *tls.Config {
 }
 
 // refuses wants that a pod's memcached refuses access, with one of want in what the client gets to see.
-func refuses(t *testing.T, pod *corev1.Pod, access cluster.Access, want ...string) {
+func refuses(t *testing.T, pod *corev1.Pod, access memcached.Access, want ...string) {
 	t.Helper()
 	switch _, err := suite.Dial(t, pod.Namespace, pod.Name, access); {
 	case err == nil:
@@ -62,7 +62,7 @@ const user = "alice"
 func newUsers(t *testing.T, namespace, password string) *corev1.Secret {
 	t.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "users"}, Data: usersData(password)}
-	cluster.Must(t, suite.Create(t.Context(), secret))
+	suite.Create(t, secret)
 	return secret
 }
 

@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/internal/memcached"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // TestPreStop_ServesWhileTerminating deletes a pod whose stop is delayed: clients are told first.
@@ -26,13 +27,13 @@ func TestPreStop_ServesWhileTerminating(t *testing.T) {
 		spec.PreStop = &cachev1alpha1.PreStop{SleepSeconds: sleep}
 	}))
 	pod := suite.Pods(t, namespace, "leaving")[0]
-	suite.Cache(t, namespace, pod.Name, cluster.Port).Set("kept", "yes")
+	suite.Cache(t, namespace, pod.Name, memcached.Access{}).Set("kept", "yes")
 
 	started := time.Now()
-	cluster.Must(t, suite.Delete(t.Context(), &pod))
-	cluster.Eventually(t, "the endpoint of the pod is said to terminate", func(ctx context.Context) (bool, string, error) {
+	suite.Delete(t, &pod)
+	testenv.Eventually(t, "the endpoint of the pod is said to terminate", func(ctx context.Context) (bool, string, error) {
 		list := &discoveryv1.EndpointSliceList{}
-		err := suite.List(ctx, list, client.InNamespace(namespace))
+		err := suite.Client.List(ctx, list, client.InNamespace(namespace))
 		for _, slice := range list.Items {
 			for _, endpoint := range slice.Endpoints {
 				if endpoint.TargetRef != nil && endpoint.TargetRef.Name == pod.Name {
@@ -43,10 +44,10 @@ func TestPreStop_ServesWhileTerminating(t *testing.T) {
 		}
 		return false, "no endpoint", err
 	})
-	if got := suite.Cache(t, namespace, pod.Name, cluster.Port).Get("kept"); got != "yes" {
+	if got := suite.Cache(t, namespace, pod.Name, memcached.Access{}).Get("kept"); got != "yes" {
 		t.Errorf("a new client gets %q for the key", got)
 	}
-	suite.Gone(t, &pod)
+	suite.EventuallyGone(t, &pod)
 	took := time.Since(started)
 	t.Logf("gone after %s", took.Round(100*time.Millisecond))
 	if took < sleep*time.Second {

@@ -15,6 +15,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // TestAdoption_TakesOverTheTutorialsDeployment follows "Coming from the Operator SDK's Memcached
@@ -27,17 +28,11 @@ func TestAdoption_TakesOverTheTutorialsDeployment(t *testing.T) {
 	const size = 2
 	mc := suite.NewMemcached(t, namespace, "memcached-sample", size)
 	made := tutorialsDeployment(mc)
-	cluster.Must(t, suite.Create(t.Context(), made, client.FieldOwner("manager")))
-	cluster.Until(t, suite.Cluster, made, "available", func(d *appsv1.Deployment) bool { return d.Status.AvailableReplicas == size })
-	for _, pod := range suite.Pods(t, namespace, mc.Name) {
-		cache := suite.Cache(t, namespace, pod.Name, cluster.Port)
-		cache.Set("key", "value")
-		if got := "memcached:" + cache.Version(); got != cluster.OldImage {
-			t.Errorf("the tutorial's pod runs %s", got)
-		}
-	}
+	testenv.NoError(t, suite.Client.Create(t.Context(), made, client.FieldOwner("manager")))
+	testenv.EventuallyObject(t, &suite.Env, made, "available", func(d *appsv1.Deployment) bool { return d.Status.AvailableReplicas == size })
+	runImage(t, namespace, mc.Name, cluster.OldImage)
 
-	fewest := watchFewest(t, namespace, mc.Name, size)
+	fewest := suite.WatchFewest(t, namespace, mc.Name, size)
 	suite.operator.Scale(t, 1)
 	suite.Ready(t, mc)
 	t.Logf("at least %d of %d pods answered all the time", fewest(), size)
@@ -50,12 +45,7 @@ func TestAdoption_TakesOverTheTutorialsDeployment(t *testing.T) {
 	if container.Image != cluster.Image || !slices.Equal(container.Command, []string{"memcached"}) || len(now.Spec.Template.Spec.HostAliases) > 0 {
 		t.Errorf("the pods are still the tutorial's: %+v", now.Spec.Template.Spec)
 	}
-	for _, pod := range suite.Pods(t, namespace, mc.Name) {
-		cache := suite.Cache(t, namespace, pod.Name, cluster.Port)
-		if got := "memcached:" + cache.Version(); got != cluster.Image {
-			t.Errorf("pod %s runs %s, want %s", pod.Name, got, cluster.Image)
-		}
-	}
+	runImage(t, namespace, mc.Name, cluster.Image)
 }
 
 // tutorialsDeployment is what the tutorial's operator makes for a Memcached, with an

@@ -32,8 +32,7 @@ var (
 
 // list returns the objects of kind in namespace.
 func list(ctx context.Context, namespace string, kind schema.GroupVersionKind) ([]unstructured.Unstructured, error) {
-	objects := &unstructured.UnstructuredList{}
-	objects.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	objects := testenv.List(kind)
 	err := suite.Client.List(ctx, objects, client.InNamespace(namespace))
 	return objects.Items, err
 }

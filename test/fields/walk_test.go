@@ -83,6 +83,7 @@ func TestFields_AreValidatedAndRendered(t *testing.T) {
 			})
 		}
 	})
+	t.Run("render rejects as the API server", w.answers.compare)
 	share := 100 * float64(covered.Load()) / float64(len(nodes))
 	t.Logf("%d of %d properties are covered: %.1f %%", covered.Load(), len(nodes), share)
 	if share < 100 {

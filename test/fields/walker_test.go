@@ -21,6 +21,7 @@ import (
 type walker struct {
 	namespace string
 	renderer  *render.Renderer
+	answers   answers
 }
 
 // walk tries n with everything that valuesOf knows of, and returns what is wrong.
@@ -106,7 +107,9 @@ func (w *walker) submit(ctx context.Context, spec object) (*cachev1alpha1.Memcac
 	if err := u.UnmarshalJSON(content); err != nil {
 		return nil, err
 	}
-	if err := suite.Client.Create(ctx, u, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
+	err = suite.Client.Create(ctx, u, client.DryRunAll, client.FieldValidation("Strict"))
+	w.answers.add(content, err)
+	if err != nil {
 		return nil, &refusedError{spec, err}
 	}
 	u.SetUID("walk") // Each has another one.

@@ -71,16 +71,16 @@ func TestReload_RejectsWhatCannotStart(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, 1, 0)
-			if value := f.metric("memcached_operator_templates_last_reload_successful"); value != "1" {
-				t.Errorf("the metric is %q at the start", value)
+			if value := f.isReloaded(); value != 1 {
+				t.Errorf("the metric is %v at the start", value)
 			}
 			f.write(test.files)
 			testenv.Eventually(t, "the templates should be rejected", func() bool { return len(f.errors()) > 0 })
 			if logged := f.errors()[0]; logged.Msg != "Changed templates rejected; those of before stay in use" || !strings.Contains(logged.Error, test.want) {
 				t.Errorf("%s: %s, want %s", logged.Msg, logged.Error, test.want)
 			}
-			if value := f.metric("memcached_operator_templates_last_reload_successful"); value != "0" {
-				t.Errorf("the metric is %q", value)
+			if value := f.isReloaded(); value != 0 {
+				t.Errorf("the metric is %v", value)
 			}
 			// The templates of before are still in use.
 			suite.Patch(t, testenv.Memcached(f.namespace, name(0), 0), `{"spec": {"maxConnections": 77}}`)
@@ -90,7 +90,7 @@ func TestReload_RejectsWhatCannotStart(t *testing.T) {
 			f.expectEdits("first")
 			f.edit("second")
 			f.eventuallyEdits("second")
-			testenv.Eventually(t, "the metric should be 1", func() bool { return f.metric("memcached_operator_templates_last_reload_successful") == "1" })
+			testenv.Eventually(t, "the metric should be 1", func() bool { return f.isReloaded() == 1 })
 		})
 	}
 }
@@ -100,14 +100,9 @@ func (f *fleet) errors() []testenv.Entry {
 	return slices.DeleteFunc(f.operator.Log.Entries(), func(e testenv.Entry) bool { return e.Level != "error" })
 }
 
-// metric returns the value of a metric without labels.
-func (f *fleet) metric(name string) string {
+// isReloaded returns the metric that is 1 if the templates in use are the last ones.
+func (f *fleet) isReloaded() float64 {
 	f.t.Helper()
 	_, body := testenv.HTTPGet(f.t, http.DefaultClient, "http://"+f.metrics+"/metrics", "")
-	for line := range strings.Lines(body) {
-		if value, ok := strings.CutPrefix(line, name+" "); ok {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
+	return testenv.Metric(f.t, body, "memcached_operator_templates_last_reload_successful ")
 }

@@ -80,17 +80,7 @@ func (o *operator) ready(t *testing.T) time.Duration {
 func (o *operator) metric(t *testing.T, prefix string) float64 {
 	t.Helper()
 	_, body := testenv.HTTPGet(t, http.DefaultClient, "http://"+o.metrics+"/metrics", "")
-	var total float64
-	for line := range strings.Lines(body) {
-		if !strings.HasPrefix(line, prefix) {
-			continue
-		}
-		line = strings.TrimSpace(line)
-		value, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
-		testenv.NoError(t, err)
-		total += value
-	}
-	return total
+	return testenv.Metric(t, body, prefix)
 }
 
 // reconciles returns how often the operator has reconciled a Memcached.

@@ -4,6 +4,7 @@ package testenv
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strconv"
 	"testing"
@@ -13,7 +14,7 @@ import (
 )
 
 // PollInterval is how often a condition is evaluated.
-const PollInterval = 20 * time.Millisecond
+var PollInterval = 20 * time.Millisecond
 
 // Timeout is how long Eventually waits: 20 seconds, times TEST_TIMEOUT_FACTOR if that is set, as `make test` sets it for
 // machines on which many tests share a core.
@@ -32,9 +33,10 @@ func Patience(duration time.Duration) time.Duration {
 	return time.Duration(factor * float64(duration))
 }
 
-// Condition reports whether what a test waits for is so. An error ends the wait and the test.
+// Condition reports whether what a test waits for is so. An error ends the wait and the test, but for a condition that says
+// what it has seen too: there an error is what was seen, and the condition is tried again.
 type Condition interface {
-	func() bool | func(context.Context) (bool, error)
+	func() bool | func(context.Context) (bool, error) | func(context.Context) (bool, string, error)
 }
 
 // NoError ends the test when err is not nil.
@@ -46,7 +48,7 @@ func NoError(t testing.TB, err error) {
 }
 
 // Eventually polls condition until it is true, for Timeout at most; want says what the test
-// expects.
+// expects. A cleanup of the test may call it too.
 func Eventually[C Condition](t testing.TB, want string, condition C) {
 	t.Helper()
 	Within(t, Timeout, want, condition)
@@ -56,7 +58,7 @@ func Eventually[C Condition](t testing.TB, want string, condition C) {
 func Within[C Condition](t testing.TB, timeout time.Duration, want string, condition C) time.Duration {
 	t.Helper()
 	start := time.Now()
-	if err := Poll(t.Context(), timeout, condition); err != nil {
+	if err := Poll(context.WithoutCancel(t.Context()), timeout, condition); err != nil {
 		t.Fatalf("%s, within %s: %v", want, timeout, err)
 	}
 	return time.Since(start)
@@ -64,14 +66,27 @@ func Within[C Condition](t testing.TB, timeout time.Duration, want string, condi
 
 // Poll is Within where there is no test, as in Setup.Prepare.
 func Poll[C Condition](ctx context.Context, timeout time.Duration, condition C) error {
-	poll := func(ctx context.Context) (bool, error) {
+	last := ""
+	err := wait.PollUntilContextTimeout(ctx, PollInterval, timeout, true, func(ctx context.Context) (bool, error) {
 		switch condition := any(condition).(type) {
 		case func() bool:
 			return condition(), nil
 		case func(context.Context) (bool, error):
 			return condition(ctx)
+		case func(context.Context) (bool, string, error):
+			done, seen, err := condition(ctx)
+			if err != nil {
+				seen = err.Error()
+			}
+			if ctx.Err() == nil { // else the time is up, and what was seen before says more
+				last = seen
+			}
+			return done && err == nil, nil
 		}
 		return false, nil // Condition has no other types
+	})
+	if err != nil && last != "" {
+		err = fmt.Errorf("%w; last seen: %s", err, last)
 	}
-	return wait.PollUntilContextTimeout(ctx, PollInterval, timeout, true, poll)
+	return err
 }

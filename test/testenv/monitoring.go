@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
@@ -41,9 +40,7 @@ func (e *Env) InstallMonitoring(ctx context.Context) error {
 			return err
 		}
 		err := Poll(ctx, Timeout, func(ctx context.Context) (bool, error) {
-			list := &unstructured.UnstructuredList{}
-			list.SetGroupVersionKind(MonitoringKind(kind + "List"))
-			return e.Client.List(ctx, list) == nil, nil
+			return e.Client.List(ctx, List(MonitoringKind(kind))) == nil, nil
 		})
 		if err != nil {
 			return fmt.Errorf("waiting for kind %s: %w", kind, err)

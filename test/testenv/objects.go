@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -43,10 +44,13 @@ func Memcached(namespace, name string, size int32) *cachev1alpha1.Memcached {
 	}
 }
 
-// NewMemcached creates a Memcached of size pods.
-func (e *Env) NewMemcached(t testing.TB, namespace, name string, size int32) *cachev1alpha1.Memcached {
+// NewMemcached creates a Memcached of size pods, with what edits change.
+func (e *Env) NewMemcached(t testing.TB, namespace, name string, size int32, edits ...func(*cachev1alpha1.MemcachedSpec)) *cachev1alpha1.Memcached {
 	t.Helper()
 	mc := Memcached(namespace, name, size)
+	for _, edit := range edits {
+		edit(&mc.Spec)
+	}
 	e.Create(t, mc)
 	return mc
 }
@@ -55,33 +59,36 @@ func (e *Env) NewMemcached(t testing.TB, namespace, name string, size int32) *ca
 func (e *Env) Create(t testing.TB, objects ...client.Object) {
 	t.Helper()
 	for _, object := range objects {
-		NoError(t, e.Client.Create(t.Context(), object))
+		NoError(t, e.Client.Create(lasting(t), object))
 	}
 }
+
+// lasting is the context of calls that a cleanup may make too: then the test's own has ended.
+func lasting(t testing.TB) context.Context { return context.WithoutCancel(t.Context()) }
 
 // Delete deletes object as the administrator.
 func (e *Env) Delete(t testing.TB, object client.Object) {
 	t.Helper()
-	NoError(t, e.Client.Delete(t.Context(), object))
+	NoError(t, e.Client.Delete(lasting(t), object))
 }
 
 // Get reads object, by its name and namespace, into itself.
 func (e *Env) Get(t testing.TB, object client.Object) {
 	t.Helper()
-	NoError(t, e.Client.Get(t.Context(), client.ObjectKeyFromObject(object), object))
+	NoError(t, e.Client.Get(lasting(t), client.ObjectKeyFromObject(object), object))
 }
 
 // Patch changes object by a JSON merge patch.
 func (e *Env) Patch(t testing.TB, object client.Object, patch string) {
 	t.Helper()
-	NoError(t, e.Client.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))))
+	NoError(t, e.Client.Patch(lasting(t), object, client.RawPatch(types.MergePatchType, []byte(patch))))
 }
 
 // Deployment reads a Deployment; it is nil when there is none.
 func (e *Env) Deployment(t testing.TB, namespace, name string) *appsv1.Deployment {
 	t.Helper()
 	deployment := &appsv1.Deployment{}
-	err := e.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, deployment)
+	err := e.Client.Get(lasting(t), client.ObjectKey{Namespace: namespace, Name: name}, deployment)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -100,25 +107,33 @@ func (e *Env) EventuallyReady(t testing.TB, mc *cachev1alpha1.Memcached) {
 // EventuallyGone waits until object is not found.
 func (e *Env) EventuallyGone(t testing.TB, object client.Object) {
 	t.Helper()
-	Eventually(t, fmt.Sprintf("%T %s should be deleted", object, object.GetName()), func(ctx context.Context) (bool, error) {
+	Eventually(t, fmt.Sprintf("%T %s should be deleted", object, object.GetName()), func(ctx context.Context) (bool, string, error) {
 		err := e.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
-		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		return apierrors.IsNotFound(err), fmt.Sprintf("%+v", object), client.IgnoreNotFound(err)
 	})
 }
 
-// EventuallyObject reads object until condition is true, and returns it as it is then.
+// EventuallyObject reads object until condition is true, and returns it as it is then. A failure shows it as it was last.
 func EventuallyObject[T client.Object](t testing.TB, e *Env, object T, want string, condition func(T) bool) T {
 	t.Helper()
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("%s is %+v", object.GetName(), object)
-		}
+	var last error
+	err := Poll(lasting(t), Timeout, func(ctx context.Context) (bool, error) {
+		last = e.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
+		return last == nil && condition(object), nil
 	})
-	Eventually(t, want, func(ctx context.Context) (bool, error) {
-		err := e.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
-		return err == nil && condition(object), client.IgnoreNotFound(err)
-	})
+	if err != nil {
+		object.SetManagedFields(nil)
+		text, _ := yaml.Marshal(object)
+		t.Fatalf("%s, within %s: %v, %v:\n%s", want, Timeout, err, last, text)
+	}
 	return object
+}
+
+// List returns an empty list of objects of a kind.
+func List(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	return list
 }
 
 // HasCondition reports whether mc has a condition of its generation with status and, unless it

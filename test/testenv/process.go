@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -95,13 +97,14 @@ func (p *Process) HasEnded() bool {
 	}
 }
 
-// End waits until the operator has ended and returns its exit status.
+// End waits until the operator has ended and returns its exit status. At its start the operator waits up to a minute for an
+// API server.
 func (p *Process) End(t *testing.T) int {
 	t.Helper()
 	select {
 	case <-p.Ended:
-	case <-time.After(Timeout):
-		t.Fatalf("the operator did not end within %s", Timeout)
+	case <-time.After(Timeout + time.Minute):
+		t.Fatal("the operator did not end")
 	}
 	return p.command.ProcessState.ExitCode()
 }
@@ -162,6 +165,21 @@ func HTTPGet(t testing.TB, client *http.Client, url, token string) (status int, 
 		return 0, err.Error()
 	}
 	return response.StatusCode, string(content)
+}
+
+// Metric returns the sum of the samples, in the text of a metrics endpoint, whose line begins with prefix.
+func Metric(t testing.TB, metrics, prefix string) float64 {
+	t.Helper()
+	sum := 0.0
+	for line := range strings.Lines(metrics) {
+		if !strings.HasPrefix(line, prefix) {
+			continue
+		}
+		value, err := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndexByte(line, ' '):]), 64)
+		NoError(t, err)
+		sum += value
+	}
+	return sum
 }
 
 // addresses counts those that FreeAddress has returned.

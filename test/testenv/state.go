@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -32,8 +31,7 @@ type StateOptions struct {
 func (e *Env) State(ctx context.Context, namespace string, options StateOptions) (State, error) {
 	s := State{}
 	for _, kind := range options.Kinds {
-		objects := &unstructured.UnstructuredList{}
-		objects.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		objects := List(kind)
 		if err := e.Client.List(ctx, objects, client.InNamespace(namespace)); err != nil {
 			return nil, err
 		}

@@ -21,6 +21,8 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // Request is one request that the API server answered.
@@ -84,7 +86,7 @@ func (o *Operator) Requests(t testing.TB) []Request {
 		return nil
 	}
 	requests, err := ReadAudit(o.AuditLog, o.User())
-	Must(t, err)
+	testenv.NoError(t, err)
 	return requests
 }
 
@@ -189,7 +191,7 @@ func (o *Operator) Granted(ctx context.Context) ([]string, error) {
 // bindings are those of the operator's service account; those without a namespace are cluster-wide.
 func (o *Operator) bindings(ctx context.Context) ([]rbacv1.RoleBinding, error) {
 	all, namespaced := &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleBindingList{}
-	if err := errors.Join(o.List(ctx, all), o.List(ctx, namespaced)); err != nil {
+	if err := errors.Join(o.Client.List(ctx, all), o.Client.List(ctx, namespaced)); err != nil {
 		return nil, err
 	}
 	bindings := namespaced.Items
@@ -206,10 +208,10 @@ func (o *Operator) bindings(ctx context.Context) ([]rbacv1.RoleBinding, error) {
 func (o *Operator) rules(ctx context.Context, binding rbacv1.RoleBinding) ([]rbacv1.PolicyRule, error) {
 	if binding.RoleRef.Kind == "Role" {
 		role := &rbacv1.Role{}
-		err := o.Get(ctx, types.NamespacedName{Namespace: binding.Namespace, Name: binding.RoleRef.Name}, role)
+		err := o.Client.Get(ctx, types.NamespacedName{Namespace: binding.Namespace, Name: binding.RoleRef.Name}, role)
 		return role.Rules, err
 	}
 	role := &rbacv1.ClusterRole{}
-	err := o.Get(ctx, types.NamespacedName{Name: binding.RoleRef.Name}, role)
+	err := o.Client.Get(ctx, types.NamespacedName{Name: binding.RoleRef.Name}, role)
 	return role.Rules, err
 }

@@ -5,58 +5,73 @@
 package cluster
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/memcached"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // Filled is a Memcached with a key in each of its pods.
 type Filled struct {
 	Memcached *cachev1alpha1.Memcached
-	cluster   *Cluster
-	lives     string
-	caches    map[string]*Cache
+	// Pods are those of the start, and Caches connections to them.
+	Pods   []corev1.Pod
+	Caches map[types.UID]*Cache
+
+	cluster *Cluster
 }
 
-// Fill creates a Memcached of size pods and sets a key in each.
-func (c *Cluster) Fill(t *testing.T, namespace, name string, size int32) Filled {
+// Fill creates a Memcached of size pods, with what edits change, and sets a key in each.
+func (c *Cluster) Fill(t *testing.T, namespace, name string, size int32, edits ...func(*cachev1alpha1.MemcachedSpec)) Filled {
 	t.Helper()
-	return c.FillExisting(t, c.NewMemcached(t, namespace, name, size))
+	return c.FillBy(t, c.NewMemcached(t, namespace, name, size, edits...), memcached.Access{})
 }
 
-// FillExisting sets a key in each pod of mc, once it is ready.
-func (c *Cluster) FillExisting(t *testing.T, mc *cachev1alpha1.Memcached) Filled {
+// FillBy sets a key in each pod of mc, once it is ready.
+func (c *Cluster) FillBy(t *testing.T, mc *cachev1alpha1.Memcached, access memcached.Access) Filled {
 	t.Helper()
-	f := Filled{Memcached: c.Ready(t, mc), cluster: c, caches: map[string]*Cache{}}
-	pods := c.Pods(t, mc.Namespace, mc.Name)
-	if got := Names(pods); len(got) != int(*f.Memcached.Spec.Size) || !slices.Equal(got, f.Memcached.Status.Nodes) {
-		t.Fatalf("the pods are %v, status.nodes is %v", got, f.Memcached.Status.Nodes)
+	f := Filled{Memcached: c.Ready(t, mc), cluster: c, Pods: c.Pods(t, mc.Namespace, mc.Name), Caches: map[types.UID]*Cache{}}
+	if got := Names(f.Pods); !slices.Equal(got, mc.Status.Nodes) {
+		t.Fatalf("the pods are %v, status.nodes is %v", got, mc.Status.Nodes)
 	}
-	f.lives = Lives(pods)
-	for _, pod := range pods {
-		f.caches[pod.Name] = c.Cache(t, mc.Namespace, pod.Name, Port)
-		f.caches[pod.Name].Set("kept", pod.Name)
+	for _, pod := range f.Pods {
+		f.Caches[pod.UID] = c.Cache(t, mc.Namespace, pod.Name, access)
+		f.Caches[pod.UID].Set("kept", pod.Name)
 	}
 	return f
+}
+
+// Kept returns how many pods of the start are there still. It fails the test if one of them has lost its key.
+func (f Filled) Kept(t *testing.T) int {
+	t.Helper()
+	kept := 0
+	for _, pod := range f.cluster.Pods(t, f.Memcached.Namespace, f.Memcached.Name) {
+		if cache := f.Caches[pod.UID]; cache != nil {
+			kept++
+			if got := cache.Get("kept"); got != pod.Name {
+				t.Errorf("pod %s has %q for its key", pod.Name, got)
+			}
+		}
+	}
+	return kept
 }
 
 // WantKept fails unless the pods are the same, none was restarted, and they have their keys and
 // take new ones. After says what happened.
 func (f Filled) WantKept(t *testing.T, after string) {
 	t.Helper()
-	if lives := Lives(f.cluster.Pods(t, f.Memcached.Namespace, f.Memcached.Name)); lives != f.lives {
-		t.Fatalf("the pods were\n%sand are, after %s:\n%s", f.lives, after, lives)
+	if was, now := Lives(f.Pods), Lives(f.cluster.Pods(t, f.Memcached.Namespace, f.Memcached.Name)); was != now {
+		t.Fatalf("the pods were\n%sand are, after %s:\n%s", was, after, now)
 	}
-	for pod, cache := range f.caches {
-		if got := cache.Get("kept"); got != pod {
-			t.Errorf("pod %s has %q for its key after %s", pod, got, after)
-		}
+	f.Kept(t)
+	for _, cache := range f.Caches {
 		cache.Set("since", after)
 	}
 }
@@ -66,7 +81,7 @@ func (f Filled) Versions(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	for _, object := range append(Children(f.Memcached.Namespace, f.Memcached.Name), f.Memcached) {
-		Must(t, f.cluster.Get(t.Context(), client.ObjectKeyFromObject(object), object))
+		f.cluster.Get(t, object)
 		fmt.Fprintf(&b, "%T %s %s\n", object, object.GetName(), object.GetResourceVersion())
 	}
 	return b.String()
@@ -81,29 +96,14 @@ func (f Filled) WantVersions(t *testing.T, before, after string) {
 	}
 }
 
-// WantPickedUp fails unless the operator, which was installed again, found all objects of f unchanged. Reader is a
-// token that may read its metrics.
-func (o *Operator) WantPickedUp(t *testing.T, f Filled, versions, reader string) {
+// WantPickedUp fails unless the operator, which was installed again, found all objects of f unchanged.
+func (o *Operator) WantPickedUp(t *testing.T, f Filled, versions string) {
 	t.Helper()
-	metrics := o.Applied(t, reader, 1)
+	metrics := o.Applied(t, 1)
 	f.WantVersions(t, versions, "the next install")
-	const objects = "memcached_operator_objects_total"
-	if unchanged, all := Value(t, metrics, objects, `action="unchanged"`), Value(t, metrics, objects); unchanged != all {
+	unchanged, all := testenv.Metric(t, metrics, objectsTotal+`{action="unchanged"`), testenv.Metric(t, metrics, objectsTotal)
+	if unchanged != all {
 		t.Errorf("of %.0f objects the operator found %.0f unchanged", all, unchanged)
 	}
 	f.WantKept(t, "the next install")
-}
-
-// Applied waits until the leading operator has applied, or found unchanged, the three objects of
-// each of count Memcacheds, and returns its metrics. Reader is a token that may read them.
-func (o *Operator) Applied(t *testing.T, reader string, count int) string {
-	t.Helper()
-	leader := o.Leader(t)
-	var metrics string
-	Eventually(t, fmt.Sprintf("the operator has applied %d Memcacheds", count), func(context.Context) (bool, string, error) {
-		metrics = o.Metrics(t, leader, reader)
-		objects := Value(t, metrics, "memcached_operator_objects_total")
-		return objects >= float64(3*count), fmt.Sprintf("%.0f objects", objects), nil
-	})
-	return metrics
 }

@@ -12,52 +12,42 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+	"sigs.k8s.io/yaml"
 
-// BusyboxImage has sh, nc and nslookup; the nodes have it.
-const BusyboxImage = "busybox:1.35"
+	"github.com/example/memcached-operator/test/testenv"
+)
 
 // Inside is a pod with a shell: a client of memcached within the cluster's network,
 // that finds it by DNS.
 type Inside struct {
 	*Cluster
-	namespace, pod string
+	namespace string
 }
 
 // Inside starts a client in namespace and waits until it runs.
 func (c *Cluster) Inside(t testing.TB, namespace string) *Inside {
 	t.Helper()
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "client"},
-		Spec: corev1.PodSpec{
-			TerminationGracePeriodSeconds: new(int64(0)),
-			AutomountServiceAccountToken:  new(false),
-			SecurityContext:               RestrictedPod(),
-			Containers: []corev1.Container{{
-				Name: "client", Image: BusyboxImage, Command: []string{"sleep", "3600"}, SecurityContext: RestrictedContainer(),
-			}},
-		},
-	}
-	Must(t, c.Create(t.Context(), pod))
-	Until(t, c, pod, "ready", IsReady)
-	return &Inside{Cluster: c, namespace: namespace, pod: pod.Name}
+	c.startPod(t, namespace, "client", "image: "+BusyboxImage+`, command: [sleep, "3600"]`)
+	return &Inside{Cluster: c, namespace: namespace}
 }
 
-// RestrictedPod is what Pod Security's level "restricted" asks of a pod.
-func RestrictedPod() *corev1.PodSecurityContext {
-	return &corev1.PodSecurityContext{
-		RunAsNonRoot: new(true), RunAsUser: new(int64(1000)),
-		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-	}
-}
-
-// RestrictedContainer is what Pod Security's level "restricted" asks of a container.
-func RestrictedContainer() *corev1.SecurityContext {
-	return &corev1.SecurityContext{
-		AllowPrivilegeEscalation: new(false),
-		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-	}
+// startPod starts a pod with one container, as Pod Security's level "restricted" asks for it, and waits until it is ready.
+// Container and more, of the pod's spec, are YAML.
+func (c *Cluster) startPod(t testing.TB, namespace, name, container string, more ...string) {
+	t.Helper()
+	pod := &corev1.Pod{}
+	testenv.NoError(t, yaml.Unmarshal([]byte(fmt.Sprintf(`
+metadata: {namespace: %s, name: %s}
+spec:
+  terminationGracePeriodSeconds: 0
+  automountServiceAccountToken: false
+  securityContext: {runAsNonRoot: true, runAsUser: 1000, seccompProfile: {type: RuntimeDefault}}
+  containers:
+  - {name: %[2]s, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}, %s}
+  %s
+`, namespace, name, container, strings.Join(more, "\n  "))), pod))
+	c.Create(t, pod)
+	testenv.EventuallyObject(t, &c.Env, pod, "the pod should be ready", IsReady)
 }
 
 // Addresses looks the name of a service of the client's namespace up, and waits until it has count
@@ -68,8 +58,8 @@ func (i *Inside) Addresses(t testing.TB, service string, count int) []string {
 	// namespace's.
 	script := fmt.Sprintf(`nslookup -type=a %s.$(awk '/^search/ {print $2}' /etc/resolv.conf).`, service)
 	var addresses []string
-	Eventually(t, fmt.Sprintf("%s has %d addresses in the DNS", service, count), func(ctx context.Context) (bool, string, error) {
-		output, err := i.exec(ctx, i.namespace, i.pod, "client", "sh", "-c", script)
+	testenv.Eventually(t, fmt.Sprintf("%s should have %d addresses in the DNS", service, count), func(ctx context.Context) (bool, string, error) {
+		output, _, err := i.TryKubectl(ctx, "", "exec", "--namespace="+i.namespace, "client", "--", "sh", "-c", script)
 		_, answer, _ := strings.Cut(output, "\nName:")
 		addresses = nil
 		for line := range strings.Lines(answer) {
@@ -87,7 +77,6 @@ func (i *Inside) Addresses(t testing.TB, service string, count int) []string {
 func (i *Inside) Ask(t testing.TB, host string, port int, commands ...string) []string {
 	t.Helper()
 	script := fmt.Sprintf(`printf '%s\r\nquit\r\n' | nc -w 10 %s %d`, strings.Join(commands, `\r\n`), host, port)
-	output, err := i.exec(t.Context(), i.namespace, i.pod, "client", "sh", "-c", script)
-	Must(t, err)
+	output := i.Exec(t, i.namespace, "client", "client", "sh", "-c", script)
 	return strings.Split(strings.TrimSpace(strings.ReplaceAll(output, "\r", "")), "\n")
 }

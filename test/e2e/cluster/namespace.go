@@ -6,7 +6,7 @@ package cluster
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,9 +15,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // testLabel marks the namespaces of tests.
@@ -35,29 +36,36 @@ func (c *Cluster) NewNamespace(t testing.TB, labels ...string) string {
 	for i := 0; i+1 < len(labels); i += 2 {
 		namespace.Labels[labels[i]] = labels[i+1]
 	}
-	Must(t, c.Create(t.Context(), namespace))
+	c.Create(t, namespace)
 	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		if t.Failed() {
-			c.keep(ctx, t, namespace.Name)
-		}
-		if err := c.Delete(ctx, namespace); err != nil && !apierrors.IsNotFound(err) {
+		if err := c.Client.Delete(context.WithoutCancel(t.Context()), namespace); client.IgnoreNotFound(err) != nil {
 			t.Error(err)
 		}
 	})
+	c.KeepOnFailure(t, namespace.Name)
 	return namespace.Name
+}
+
+// KeepOnFailure keeps what is in a namespace in the artifacts, when the test fails.
+func (c *Cluster) KeepOnFailure(t testing.TB, namespace string) {
+	t.Helper()
+	t.Cleanup(func() {
+		if t.Failed() {
+			c.keep(context.WithoutCancel(t.Context()), t, namespace)
+		}
+	})
 }
 
 // NoTestNamespaces waits until the namespaces of earlier tests are gone, for tests in
 // which pods of others would be in the way.
 func (c *Cluster) NoTestNamespaces(t testing.TB) {
 	t.Helper()
-	Eventually(t, "the namespaces of earlier tests are gone", c.noTestNamespaces)
+	testenv.Eventually(t, "the namespaces of earlier tests should be gone", c.noTestNamespaces)
 }
 
 func (c *Cluster) noTestNamespaces(ctx context.Context) (done bool, seen string, err error) {
 	list := &corev1.NamespaceList{}
-	if err := c.List(ctx, list, client.HasLabels{testLabel}); err != nil {
+	if err := c.Client.List(ctx, list, client.HasLabels{testLabel}); err != nil {
 		return false, "", err
 	}
 	var names []string
@@ -67,24 +75,17 @@ func (c *Cluster) noTestNamespaces(ctx context.Context) (done bool, seen string,
 	return len(names) == 0, strings.Join(names, " "), nil
 }
 
-// keep writes what there is in namespaces to the artifacts of a test that failed.
-func (c *Cluster) keep(ctx context.Context, t testing.TB, namespaces ...string) {
-	for _, namespace := range namespaces {
-		directory := filepath.Join(c.Artifacts, strings.ReplaceAll(t.Name(), "/", "-"), namespace)
-		if err := os.MkdirAll(directory, 0o755); err != nil {
-			t.Errorf("keeping artifacts: %v", err)
-			return
+// keep writes what there is in a namespace to the artifacts of a test that failed.
+func (c *Cluster) keep(ctx context.Context, t testing.TB, namespace string) {
+	directory := filepath.Join(c.Artifacts, strings.ReplaceAll(t.Name(), "/", "-"), namespace)
+	write := func(file, content string, err error) {
+		if err != nil {
+			content += err.Error()
 		}
-		c.keepNamespace(ctx, namespace, func(file, content string) {
-			if err := os.WriteFile(filepath.Join(directory, file), []byte(content), 0o644); err != nil {
-				t.Errorf("keeping artifacts: %v", err)
-			}
-		})
-		t.Logf("what was in namespace %s is in %s", namespace, directory)
+		if err := errors.Join(os.MkdirAll(directory, 0o755), os.WriteFile(filepath.Join(directory, file), []byte(content), 0o644)); err != nil {
+			t.Errorf("keeping artifacts: %v", err)
+		}
 	}
-}
-
-func (c *Cluster) keepNamespace(ctx context.Context, namespace string, write func(file, content string)) {
 	kinds := "memcacheds,deployments,replicasets,pods,services,endpointslices,poddisruptionbudgets,networkpolicies,resourcequotas,configmaps"
 	for file, arguments := range map[string][]string{
 		"describe.txt": {"describe", kinds},
@@ -93,27 +94,23 @@ func (c *Cluster) keepNamespace(ctx context.Context, namespace string, write fun
 	} {
 		// With hundreds of objects describe takes minutes.
 		bounded, cancel := context.WithTimeout(ctx, 20*time.Second)
-		output, err := c.kubectl(bounded, "", append([]string{"--namespace=" + namespace}, arguments...)...)
+		output, _, err := c.TryKubectl(bounded, "", append([]string{"--namespace=" + namespace}, arguments...)...)
 		cancel()
-		write(file, output+errorText(err))
+		write(file, output, err)
 	}
 	pods := &corev1.PodList{}
-	if err := c.List(ctx, pods, client.InNamespace(namespace)); err != nil {
-		write("logs.txt", err.Error())
+	if err := c.Client.List(ctx, pods, client.InNamespace(namespace)); err != nil {
+		write("logs.txt", "", err)
 	}
 	for _, pod := range pods.Items {
 		for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-			for _, previous := range []bool{false, true} {
+			for file, previous := range map[string]bool{pod.Name + "-" + container.Name + ".log": false, "previous-" + pod.Name + "-" + container.Name + ".log": true} {
 				logs, err := c.Clients.CoreV1().Pods(namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: container.Name, Previous: previous}).DoRaw(ctx)
-				if err != nil && previous {
-					continue // it never restarted
+				if err == nil || !previous { // else it never restarted
+					write(file, string(logs), err)
 				}
-				name := fmt.Sprintf("%s-%s.log", pod.Name, container.Name)
-				if previous {
-					name = "previous-" + name
-				}
-				write(name, string(logs)+errorText(err))
 			}
 		}
 	}
+	t.Logf("what was in namespace %s is in %s", namespace, directory)
 }

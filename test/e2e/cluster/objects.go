@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // Children are the objects, empty but for their names, that every Memcached of that name has.
@@ -51,9 +52,9 @@ func MoreChildren(namespace, name string) []client.Object {
 // waits until they are gone.
 func (c *Cluster) TakeAway(t testing.TB, mc *cachev1alpha1.Memcached) {
 	t.Helper()
-	c.MergePatch(t, mc, `{"spec":{"service":null,"networkPolicy":null,"metrics":null,"podDisruptionBudget":{"omit":true}}}`)
+	c.Patch(t, mc, `{"spec":{"service":null,"networkPolicy":null,"metrics":null,"podDisruptionBudget":{"omit":true}}}`)
 	for _, object := range append(MoreChildren(mc.Namespace, mc.Name), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: mc.Namespace, Name: mc.Name}}) {
-		c.Gone(t, object)
+		c.EventuallyGone(t, object)
 	}
 }
 
@@ -85,5 +86,14 @@ func Foreign(namespace, name string) map[string]client.Object {
 
 func withSpec(object *unstructured.Unstructured, spec map[string]any) *unstructured.Unstructured {
 	object.Object["spec"] = spec
+	return object
+}
+
+// monitoringObject is an object of one of the Prometheus operator's kinds, with nothing but its name.
+func monitoringObject(kind, namespace, name string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(testenv.MonitoringKind(kind))
+	object.SetNamespace(namespace)
+	object.SetName(name)
 	return object
 }

@@ -8,31 +8,26 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
-)
 
-// PrometheusImage is Prometheus; the nodes have it.
-const PrometheusImage = "prom/prometheus:v2.42.0"
+	"github.com/example/memcached-operator/test/testenv"
+)
 
 const prometheusPort = 9090
 
 // Prometheus is a Prometheus in the cluster.
 type Prometheus struct {
-	t   testing.TB
-	url string
+	t      testing.TB
+	client *http.Client
 }
 
 // Prometheus starts a Prometheus in namespace that does as the Prometheus operator would have it for the
@@ -43,9 +38,9 @@ func (c *Cluster) Prometheus(t testing.TB, namespace string, names ...string) *P
 	files := map[string]string{}
 	var jobs []any
 	for _, name := range names {
-		rules := Until(t, c, monitoringObject("PrometheusRule", namespace, name), "there", func(*unstructured.Unstructured) bool { return true })
+		rules := c.exists(t, monitoringObject("PrometheusRule", namespace, name))
 		files["rules-"+name+".yaml"] = toYAML(t, rules.Object["spec"])
-		Until(t, c, monitoringObject("ServiceMonitor", namespace, name), "there", func(*unstructured.Unstructured) bool { return true })
+		c.exists(t, monitoringObject("ServiceMonitor", namespace, name))
 		jobs = append(jobs, map[string]any{
 			"job_name": name,
 			"dns_sd_configs": []any{map[string]any{
@@ -64,15 +59,25 @@ func (c *Cluster) Prometheus(t testing.TB, namespace string, names ...string) *P
 		"rule_files":     []string{"rules-*.yaml"},
 		"scrape_configs": jobs,
 	})
-	pod := c.startPrometheus(t, namespace, files)
-	return &Prometheus{t: t, url: "http://" + c.Forward(t, namespace, pod, prometheusPort)}
+	c.Create(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "prometheus"}, Data: files})
+	c.startPod(t, namespace, "prometheus", fmt.Sprintf("image: %q, args: [--config.file=/etc/prometheus/prometheus.yml, --storage.tsdb.path=/prometheus], "+
+		"readinessProbe: {periodSeconds: 1, httpGet: {path: /-/ready, port: %d}}, volumeMounts: [{name: config, mountPath: /etc/prometheus}, {name: data, mountPath: /prometheus}]",
+		PrometheusImage, prometheusPort), "volumes: [{name: config, configMap: {name: prometheus}}, {name: data, emptyDir: {}}]")
+	return &Prometheus{t, &http.Client{Transport: &http.Transport{DialContext: c.dial(namespace, "prometheus", prometheusPort), DisableKeepAlives: true}}}
+}
+
+// exists waits until an object exists, and returns it.
+func (c *Cluster) exists(t testing.TB, object *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	return testenv.EventuallyObject(t, &c.Env, object, "it should exist", func(*unstructured.Unstructured) bool { return true })
 }
 
 // metricsPort is the port that a ServiceMonitor means: that of its name in the Service.
 func (c *Cluster) metricsPort(t testing.TB, namespace, name string) int32 {
 	t.Helper()
 	service := &corev1.Service{}
-	Must(t, c.Get(t.Context(), types.NamespacedName{Namespace: namespace, Name: name}, service))
+	service.Namespace, service.Name = namespace, name
+	c.Get(t, service)
 	for _, port := range service.Spec.Ports {
 		if port.Name == "metrics" {
 			return port.Port
@@ -82,81 +87,49 @@ func (c *Cluster) metricsPort(t testing.TB, namespace, name string) int32 {
 	return 0
 }
 
-func (c *Cluster) startPrometheus(t testing.TB, namespace string, files map[string]string) (pod string) {
-	t.Helper()
-	metadata := metav1.ObjectMeta{Namespace: namespace, Name: "prometheus"}
-	Must(t, c.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metadata, Data: files}))
-	object := &corev1.Pod{
-		ObjectMeta: metadata,
-		Spec: corev1.PodSpec{
-			TerminationGracePeriodSeconds: new(int64(0)),
-			AutomountServiceAccountToken:  new(false),
-			SecurityContext:               RestrictedPod(),
-			Containers: []corev1.Container{{
-				Name: "prometheus", Image: PrometheusImage, SecurityContext: RestrictedContainer(),
-				Args: []string{"--config.file=/etc/prometheus/prometheus.yml", "--storage.tsdb.path=/prometheus"},
-				ReadinessProbe: &corev1.Probe{
-					PeriodSeconds: 1,
-					ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/-/ready", Port: intstr.FromInt32(prometheusPort)}},
-				},
-				VolumeMounts: []corev1.VolumeMount{{Name: "config", MountPath: "/etc/prometheus"}, {Name: "data", MountPath: "/prometheus"}},
-			}},
-			Volumes: []corev1.Volume{
-				{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: metadata.Name}}}},
-				{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-			},
-		},
-	}
-	Must(t, c.Create(t.Context(), object))
-	Until(t, c, object, "ready", IsReady)
-	return object.Name
-}
-
 func toYAML(t testing.TB, value any) string {
 	t.Helper()
 	text, err := yaml.Marshal(value)
-	Must(t, err)
+	testenv.NoError(t, err)
 	return string(text)
 }
 
-// Value asks for the one value of an expression; an error when there is none yet, or more than one.
-func (p *Prometheus) Value(ctx context.Context, expression string) (float64, error) {
+// values asks for the values of an expression.
+func (p *Prometheus) values(ctx context.Context, expression string) ([]string, error) {
 	var data struct {
 		Result []struct{ Value [2]any }
 	}
-	if err := p.get(ctx, "/api/v1/query?query="+url.QueryEscape(expression), &data); err != nil {
-		return 0, err
+	err := p.get(ctx, "/api/v1/query?query="+url.QueryEscape(expression), &data)
+	var values []string
+	for _, result := range data.Result {
+		values = append(values, fmt.Sprint(result.Value[1]))
 	}
-	if len(data.Result) != 1 {
-		return 0, fmt.Errorf("%s has %d values, want one", expression, len(data.Result))
-	}
-	return strconv.ParseFloat(fmt.Sprint(data.Result[0].Value[1]), 64)
+	return values, err
 }
 
 // Becomes waits until an expression has one value, and that is want.
 func (p *Prometheus) Becomes(expression string, want float64) {
 	p.t.Helper()
-	Eventually(p.t, fmt.Sprintf("%s is %v", expression, want), func(ctx context.Context) (bool, string, error) {
-		got, err := p.Value(ctx, expression)
-		return got == want, fmt.Sprint(got), err
+	testenv.Eventually(p.t, fmt.Sprintf("%s should be %v", expression, want), func(ctx context.Context) (bool, string, error) {
+		got, err := p.values(ctx, expression)
+		return len(got) == 1 && got[0] == fmt.Sprint(want), fmt.Sprint(got), err
 	})
 }
 
 // HasValues waits until an expression has values.
 func (p *Prometheus) HasValues(expression string) {
 	p.t.Helper()
-	Eventually(p.t, expression+" has values", func(ctx context.Context) (bool, string, error) {
-		var data struct{ Result []any }
-		err := p.get(ctx, "/api/v1/query?query="+url.QueryEscape(expression), &data)
-		return len(data.Result) > 0, "none", err
+	testenv.Eventually(p.t, expression+" should have values", func(ctx context.Context) (bool, string, error) {
+		got, err := p.values(ctx, expression)
+		return len(got) > 0, "none", err
 	})
 }
 
 // Alerts waits until every alert has been evaluated, which may not fail, and returns their names, sorted.
 func (p *Prometheus) Alerts() []string {
 	p.t.Helper()
-	var names []string
-	Eventually(p.t, "every alert is evaluated", func(ctx context.Context) (bool, string, error) {
+	found := map[string]bool{}
+	testenv.Eventually(p.t, "every alert should be evaluated", func(ctx context.Context) (bool, string, error) {
 		var data struct {
 			Groups []struct {
 				Rules []struct{ Name, Health, LastError string }
@@ -165,45 +138,38 @@ func (p *Prometheus) Alerts() []string {
 		if err := p.get(ctx, "/api/v1/rules?type=alert", &data); err != nil {
 			return false, "", err
 		}
-		found := map[string]bool{}
 		for _, group := range data.Groups {
 			for _, rule := range group.Rules {
 				if rule.Health == "err" {
 					p.t.Fatalf("alert %s: %s", rule.Name, rule.LastError)
 				}
-				if rule.Health != "ok" {
+				if found[rule.Name] = true; rule.Health != "ok" {
 					return false, rule.Name + ": " + rule.Health, nil
 				}
-				found[rule.Name] = true
 			}
 		}
-		names = slices.Sorted(maps.Keys(found))
-		return len(names) > 0, "", nil
+		return len(found) > 0, "", nil
 	})
-	return names
+	return slices.Sorted(maps.Keys(found))
 }
 
 // get asks the API of Prometheus and reads the data of its answer.
 func (p *Prometheus) get(ctx context.Context, path string, data any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://prometheus"+path, nil)
 	if err != nil {
 		return err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := p.client.Do(request)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
 	answer := struct {
 		Error string
 		Data  any
 	}{Data: data}
-	if err := json.Unmarshal(content, &answer); err != nil {
-		return fmt.Errorf("GET %s: %d %w: %s", path, response.StatusCode, err, content)
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return fmt.Errorf("GET %s: %d: %w", path, response.StatusCode, err)
 	}
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("GET %s: %d %s", path, response.StatusCode, answer.Error)

@@ -10,61 +10,46 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/example/memcached-operator/test/certificate"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
-// Reviewed returns a Memcached without pods as YAML. Its patch adds a field to the Deployment.
-func Reviewed(namespace, name, field string) string {
-	return fmt.Sprintf(`
-apiVersion: cache.example.com/v1alpha1
-kind: Memcached
-metadata: {namespace: %s, name: %s}
-spec:
-  size: 0
-  patches: [{target: {kind: Deployment}, patch: "{spec: {template: {spec: {%s}}}}"}]
-`, namespace, name, field)
+// reviewed returns a Memcached as YAML.
+func reviewed(namespace, spec string) string {
+	return fmt.Sprintf("{apiVersion: cache.example.com/v1alpha1, kind: Memcached, metadata: {namespace: %s, name: reviewed}, spec: %s}", namespace, spec)
 }
 
-// TryApply applies objects by kubectl and returns what it prints, warnings included, and its error.
-func (c *Cluster) TryApply(ctx context.Context, objects string) (string, error) {
-	return c.kubectl(ctx, objects, "apply", "--server-side", "--warnings-as-errors", "-f", "-")
-}
-
-// EventuallyReviewed waits until the webhook rejects a Memcached in namespace, whose patch adds an unknown field, with want in
-// its message.
-func (c *Cluster) EventuallyReviewed(t testing.TB, namespace, want string) {
+// WantReviewed fails unless the webhook reviews the Memcacheds of a namespace, which has a ready one called cache: it rejects
+// one with spec, which would become Stalled, by refusal, and warns of an edit that replaces pods.
+func (c *Cluster) WantReviewed(t testing.TB, namespace, spec, refusal string) {
 	t.Helper()
-	Eventually(t, "the webhook rejects a patch", func(ctx context.Context) (bool, string, error) {
-		output, err := c.TryApply(ctx, Reviewed(namespace, "rejected", "nodeNames: a"))
-		if err == nil {
-			_, err = c.kubectl(ctx, "", "delete", "memcached", "--namespace="+namespace, "rejected")
-			return false, output, err
-		}
-		return strings.Contains(err.Error(), "denied the request") && strings.Contains(err.Error(), want), err.Error(), nil
+	isRefused := func(ctx context.Context, arguments ...string) (bool, string, error) {
+		_, printed, err := c.TryKubectl(ctx, reviewed(namespace, spec), append(arguments, "-f", "-")...)
+		return err != nil && ContainsAll(printed, []string{`admission webhook "memcacheds.cache.example.com" denied the request: `, refusal}), printed, nil
+	}
+	// The API server starts to use a new webhook with a delay. Until then nothing may be stored, so this is a dry-run.
+	testenv.Eventually(t, "a Memcached in "+namespace+" should be reviewed", func(ctx context.Context) (bool, string, error) {
+		return isRefused(ctx, "apply", "--dry-run=server")
 	})
-}
-
-// WantWarning fails unless kubectl prints want, a warning, when the number of threads of a Memcached changes.
-func (c *Cluster) WantWarning(t testing.TB, namespace, name, want string) {
-	t.Helper()
-	_, err := c.kubectl(t.Context(), "", "patch", "memcached", "--namespace="+namespace, name, "--type=merge", "--warnings-as-errors", `--patch={"spec":{"threads":3}}`)
-	if err == nil || !strings.Contains(err.Error(), "Warning: "+want) {
-		t.Errorf("kubectl says %v, want the warning %s", err, want)
+	if refused, printed, _ := isRefused(t.Context(), "apply"); !refused {
+		t.Errorf("kubectl apply in %s is not refused by %q: %s", namespace, refusal, printed)
+	}
+	const warning = "cached data is lost"
+	for edit, warned := range map[string]bool{
+		`{"spec":{"verbosity":1}}`:                              true,
+		`{"metadata":{"annotations":{"example.com/note":"x"}}}`: false,
+	} {
+		_, printed, err := c.TryKubectl(t.Context(), "", "--namespace="+namespace, "patch", "memcached/cache", "--dry-run=server", "--type=merge", "--patch="+edit)
+		if err != nil || strings.Contains(printed, warning) != warned {
+			t.Errorf("kubectl patch %s in %s: %v, it prints %q, want the warning %q: %v", edit, namespace, err, printed, warning, warned)
+		}
 	}
 }
 
-// WebhookSecret creates a Secret with a certificate for a Service, and returns the certificate.
-func (c *Cluster) WebhookSecret(t testing.TB, namespace, name, service string) string {
+// WantNotReviewed fails if the webhook reviews the Memcacheds of a namespace. Call it after WantReviewed, when the API server
+// uses the webhook.
+func (c *Cluster) WantNotReviewed(t testing.TB, namespace, spec string) {
 	t.Helper()
-	pair := certificate.New(t, service+"."+namespace+".svc")
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Type:       corev1.SecretTypeTLS,
-		Data:       map[string][]byte{corev1.TLSCertKey: pair.Certificate, corev1.TLSPrivateKeyKey: pair.Key},
+	if _, _, err := c.TryKubectl(t.Context(), reviewed(namespace, spec), "apply", "--dry-run=server", "-f", "-"); err != nil {
+		t.Errorf("a Memcached in %s is rejected: %v", namespace, err)
 	}
-	Must(t, c.Create(t.Context(), secret))
-	return string(pair.Certificate)
 }

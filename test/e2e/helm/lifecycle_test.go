@@ -10,8 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
+	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/e2e/cluster"
 	"github.com/example/memcached-operator/test/testenv"
 )
@@ -37,12 +36,11 @@ func TestRelease_InstallsUpgradesAndUninstalls(t *testing.T) {
 		r.install(t, "--create-namespace")
 		suite.Kubectl(t, "label", "namespace", r.Namespace, "pod-security.kubernetes.io/enforce=restricted")
 		namespace := suite.NewNamespace(t)
-		reader := suite.Reader(t, namespace, "memcached-operator-metrics-reader")
 		f := suite.Fill(t, namespace, "kept", 2)
 
 		refusesASecondOne(t, r)
-		rollsTheOperatorOnly(t, r, f, reader)
-		picksUpWhatItLeft(t, r, f, reader)
+		rollsTheOperatorOnly(t, r, f)
+		picksUpWhatItLeft(t, r, f)
 	})
 }
 
@@ -53,7 +51,7 @@ func refusesASecondOne(t *testing.T, r release) {
 		"install", of(chart, suite.Image, "--set", "crds.enabled=false")...)
 }
 
-func rollsTheOperatorOnly(t *testing.T, r release, f cluster.Filled, reader string) {
+func rollsTheOperatorOnly(t *testing.T, r release, f cluster.Filled) {
 	t.Helper()
 	before := cluster.Names(r.Settled(t))
 	r.upgrade(t, "--set", "logLevel=debug", "--set", "replicaCount=2")
@@ -61,21 +59,21 @@ func rollsTheOperatorOnly(t *testing.T, r release, f cluster.Filled, reader stri
 	if len(pods) != 2 || strings.Contains(strings.Join(cluster.Names(pods), " "), before[0]) {
 		t.Errorf("the operator's pods were %v and are %v, want two others", before, cluster.Names(pods))
 	}
-	r.Applied(t, reader, 1)
+	r.Applied(t, 1)
 	f.WantKept(t, "a change of values")
 }
 
 // picksUpWhatItLeft uninstalls and installs again.
-func picksUpWhatItLeft(t *testing.T, r release, f cluster.Filled, reader string) {
+func picksUpWhatItLeft(t *testing.T, r release, f cluster.Filled) {
 	t.Helper()
 	before := f.Versions(t)
 	r.run(t, "uninstall")
-	suite.Gone(t, r.Manager())
-	cluster.Must(t, suite.Get(t.Context(), client.ObjectKeyFromObject(testenv.Definition()), testenv.Definition()))
+	suite.EventuallyGone(t, r.Manager())
+	suite.Get(t, testenv.Definition())
 	f.WantKept(t, "the uninstall")
 	f.WantVersions(t, before, "the uninstall")
 	r.install(t)
-	r.WantPickedUp(t, f, before, reader)
+	r.WantPickedUp(t, f, before)
 }
 
 // TestRelease_UpgradesFromThePreviousChart goes from the version before to this one, and back.
@@ -87,7 +85,6 @@ func TestRelease_UpgradesFromThePreviousChart(t *testing.T) {
 		values := []string{"--values", write(t, edited)}
 		r.run(t, "install", of(previous, suite.PreviousImage, append(values, "--create-namespace")...)...)
 		namespace := suite.NewNamespace(t)
-		reader := suite.Reader(t, namespace, "memcached-operator-metrics-reader")
 		f := suite.Fill(t, namespace, "kept", 2)
 		steps := []struct {
 			what, image string
@@ -101,7 +98,7 @@ func TestRelease_UpgradesFromThePreviousChart(t *testing.T) {
 			if got := suite.Deployment(t, r.Namespace, r.Name).Spec.Template.Spec.Containers[0].Image; got != step.image {
 				t.Fatalf("after %s the operator's image is %s, want %s", step.what, got, step.image)
 			}
-			r.Applied(t, reader, 1)
+			r.Applied(t, 1)
 			f.WantKept(t, step.what)
 		}
 	})
@@ -115,7 +112,7 @@ func previousChart(t *testing.T) string {
 		t.Skip("E2E_PREVIOUS_CHART and E2E_PREVIOUS_IMAGE are not set: there is no version to upgrade from")
 	}
 	if !filepath.IsAbs(directory) {
-		directory = filepath.Join(cluster.Root(), directory)
+		directory = filepath.Join(controlplane.Root(), directory)
 	}
 	if _, err := os.Stat(filepath.Join(directory, "Chart.yaml")); err != nil {
 		t.Fatalf("E2E_PREVIOUS_CHART is the directory of the chart of the version before: %v", err)

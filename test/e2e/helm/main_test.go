@@ -13,16 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -62,63 +54,16 @@ func run(m *testing.M) (code int, err error) {
 			return 1, fmt.Errorf("the tests need bin/%s: run them by `make e2e`: %w", name, err)
 		}
 	}
-	switch left, err := leftovers(ctx); {
-	case err != nil:
-		return 1, err
-	case len(left) > 0:
-		return 1, fmt.Errorf("the tests want a cluster without an operator; this one has %s", strings.Join(left, ", "))
+	if left, err := suite.Left(ctx); err != nil || len(left) > 0 {
+		return 1, errors.Join(err, fmt.Errorf("the tests want a cluster without an operator; this one has %s", strings.Join(left, ", ")))
 	}
 	undefine, err := suite.DefineMonitoring(ctx)
 	if err != nil {
 		return 1, err
 	}
 	code = m.Run()
-	return code, errors.Join(tidy(ctx), undefine(ctx))
-}
-
-// tidy removes the CustomResourceDefinition and waits until nothing of the tests is left.
-func tidy(ctx context.Context) error {
-	if err := client.IgnoreNotFound(suite.Delete(ctx, testenv.Definition())); err != nil {
-		return err
-	}
-	var left []string
-	err := wait.PollUntilContextTimeout(ctx, time.Second, cluster.Patience, true, func(ctx context.Context) (done bool, err error) {
-		left, err = leftovers(ctx)
-		return len(left) == 0 && err == nil, nil
-	})
-	if err != nil {
-		return fmt.Errorf("the tests leave %s: %w", strings.Join(left, ", "), err)
-	}
-	return nil
-}
-
-// leftovers are the cluster-wide objects that tests or operators have made.
-func leftovers(ctx context.Context) ([]string, error) {
-	ours := func(object client.Object) bool {
-		name := object.GetName()
-		return strings.HasPrefix(name, "memcached-operator") || strings.HasSuffix(name, ".cache.example.com") || object.GetLabels()["memcached-operator-e2e"] != ""
-	}
-	definitions := &unstructured.UnstructuredList{}
-	definitions.SetGroupVersionKind(testenv.Definition().GroupVersionKind())
-	var left []string
-	for _, list := range []client.ObjectList{
-		definitions, &corev1.NamespaceList{}, &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{},
-		&admissionregistrationv1.ValidatingAdmissionPolicyList{}, &admissionregistrationv1.ValidatingAdmissionPolicyBindingList{},
-	} {
-		if err := suite.List(ctx, list); err != nil {
-			return nil, fmt.Errorf("asking the cluster of E2E_KUBECONFIG: %w", err)
-		}
-		err := meta.EachListItem(list, func(item apiruntime.Object) error {
-			if object := item.(client.Object); ours(object) {
-				left = append(left, fmt.Sprintf("%T %s", object, object.GetName()))
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return left, nil
+	gone := client.IgnoreNotFound(suite.Client.Delete(ctx, testenv.Definition()))
+	return code, errors.Join(gone, suite.EventuallyNothingLeft(ctx), undefine(ctx))
 }
 
 // define makes the CustomResourceDefinition, as a cluster's administrator does for

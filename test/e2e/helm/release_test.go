@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/e2e/cluster"
 	"github.com/example/memcached-operator/test/testenv"
 )
@@ -25,9 +26,9 @@ import (
 // helms are the supported versions of Helm, as they are called in bin/.
 var helms = []string{"helm3", "helm4"}
 
-var chart = filepath.Join(cluster.Root(), "charts", "memcached-operator")
+var chart = filepath.Join(controlplane.Root(), "charts", "memcached-operator")
 
-func program(name string) string { return filepath.Join(cluster.Root(), "bin", name) }
+func program(name string) string { return filepath.Join(controlplane.Root(), "bin", name) }
 
 // helm is one of the programs, with settings of its own.
 type helm struct{ name, home string }
@@ -92,7 +93,7 @@ func (r release) refuses(t *testing.T, want []string, command string, arguments 
 func (r release) tryOn(t *testing.T, command string, arguments ...string) (string, error) {
 	t.Helper()
 	started := time.Now()
-	output, err := r.try(t, append([]string{command, r.name, "--namespace", r.Namespace, "--wait", "--timeout", cluster.Patience.String()}, arguments...)...)
+	output, err := r.try(t, append([]string{command, r.name, "--namespace", r.Namespace, "--wait", "--timeout", testenv.Timeout.String()}, arguments...)...)
 	t.Logf("%s %s %s took %s", r.helm.name, command, r.name, time.Since(started).Round(100*time.Millisecond))
 	return output, err
 }
@@ -146,16 +147,16 @@ func forAll(t *testing.T, h helm, namespace string) release {
 	t.Helper()
 	r := newRelease(h, "memcached-operator", namespace)
 	home := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	suite.Gone(t, home)
+	suite.EventuallyGone(t, home)
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		if output, err := r.tryOn(t, "uninstall", "--ignore-not-found"); err != nil {
 			t.Errorf("uninstalling: %v\n%s", err, output)
 		}
 		for _, object := range []client.Object{testenv.Definition(), home} {
-			cluster.Must(t, client.IgnoreNotFound(suite.Delete(ctx, object)))
+			testenv.NoError(t, client.IgnoreNotFound(suite.Client.Delete(ctx, object)))
 		}
-		suite.Gone(t, testenv.Definition())
+		suite.EventuallyGone(t, testenv.Definition())
 	})
 	suite.KeepOnFailure(t, namespace)
 	return r

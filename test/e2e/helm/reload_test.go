@@ -19,7 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/internal/memcached"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // mounted are values that mount the ConfigMap called site as --manifests-dir.
@@ -47,7 +48,7 @@ func TestTemplates_AreReloadedFromAConfigMap(t *testing.T) {
 	define(t)
 	namespace := suite.NewNamespace(t)
 	site := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "site"}, Data: siteOf("spec", 32)}
-	cluster.Must(t, suite.Create(t.Context(), site))
+	suite.Create(t, site)
 	r, _ := forSome(t, helm{helms[len(helms)-1], t.TempDir()}, "mounted", []string{namespace}, "--values", write(t, mounted))
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "cache", 1))
 	wantMemory(t, namespace, 32)
@@ -56,12 +57,12 @@ func TestTemplates_AreReloadedFromAConfigMap(t *testing.T) {
 	edit := func(field string, memory int) {
 		t.Helper()
 		site.Data = siteOf(field, memory)
-		cluster.Must(t, suite.Update(t.Context(), site))
+		testenv.NoError(t, suite.Client.Update(t.Context(), site))
 	}
 	edit("specs", 48)
-	cluster.Eventually(t, "an event of the operator's pod tells the mistake", func(ctx context.Context) (bool, string, error) {
+	testenv.Eventually(t, "an event of the operator's pod tells the mistake", func(ctx context.Context) (bool, string, error) {
 		events := &eventsv1.EventList{}
-		err := suite.List(ctx, events, client.InNamespace(namespace), client.MatchingFields{"reason": "TemplatesRejected"})
+		err := suite.Client.List(ctx, events, client.InNamespace(namespace), client.MatchingFields{"reason": "TemplatesRejected"})
 		told := err == nil && len(events.Items) == 1 && events.Items[0].Regarding.Name == operator.Name && events.Items[0].Regarding.Kind == "Pod" &&
 			strings.Contains(events.Items[0].Note, "spec.template.specs")
 		return told, fmt.Sprint(events.Items), err
@@ -70,7 +71,7 @@ func TestTemplates_AreReloadedFromAConfigMap(t *testing.T) {
 	wantMemory(t, namespace, 32)
 
 	edit("spec", 48)
-	cluster.Until(t, suite.Cluster, suite.Deployment(t, namespace, "cache"), "edited", hasMemory("48"))
+	testenv.EventuallyObject(t, &suite.Env, suite.Deployment(t, namespace, "cache"), "edited", hasMemory("48"))
 	suite.Ready(t, mc)
 	wantMemory(t, namespace, 48)
 	if now := r.Settled(t)[0]; now.Name != operator.Name || now.Status.ContainerStatuses[0].RestartCount != 0 {
@@ -89,7 +90,7 @@ func hasMemory(mebibytes string) func(*appsv1.Deployment) bool {
 func wantMemory(t *testing.T, namespace string, want int) {
 	t.Helper()
 	for _, pod := range suite.Pods(t, namespace, "cache") {
-		if got := suite.Cache(t, namespace, pod.Name, cluster.Port).Stats()["limit_maxbytes"]; got != fmt.Sprint(want<<20) {
+		if got := suite.Cache(t, namespace, pod.Name, memcached.Access{}).Stats()["limit_maxbytes"]; got != fmt.Sprint(want<<20) {
 			t.Errorf("pod %s may use %s bytes, want %d MiB", pod.Name, got, want)
 		}
 	}
@@ -99,6 +100,6 @@ func wantMemory(t *testing.T, namespace string, want int) {
 func write(t *testing.T, values string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "values.yaml")
-	cluster.Must(t, os.WriteFile(file, []byte(values), 0o600))
+	testenv.NoError(t, os.WriteFile(file, []byte(values), 0o600))
 	return file
 }

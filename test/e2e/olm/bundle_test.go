@@ -12,23 +12,24 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/controlplane"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // TestBundle_SuitsOLMv1 holds the committed bundle against what operator-controller refuses: it installs for
 // all namespaces only, and knows neither conversion webhooks with other install modes, nor aggregated APIs, nor
 // dependencies.
 func TestBundle_SuitsOLMv1(t *testing.T) {
-	bundle := filepath.Join(cluster.Root(), "bundle")
+	bundle := filepath.Join(controlplane.Root(), "bundle")
 	files, err := filepath.Glob(filepath.Join(bundle, "manifests", "*.yaml"))
-	cluster.Must(t, err)
+	testenv.NoError(t, err)
 	kinds := []string{"ClusterServiceVersion", "CustomResourceDefinition", "ClusterRole", "Service"}
 	seen := map[string]bool{}
 	for _, file := range files {
 		content, err := os.ReadFile(file)
-		cluster.Must(t, err)
+		testenv.NoError(t, err)
 		var manifest bundled
-		cluster.Must(t, yaml.Unmarshal(content, &manifest))
+		testenv.NoError(t, yaml.Unmarshal(content, &manifest))
 		if !slices.Contains(kinds, manifest.Kind) {
 			t.Errorf("%s is a %s; the bundle is meant to have %v", file, manifest.Kind, kinds)
 		}

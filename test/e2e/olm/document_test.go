@@ -14,8 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/pages"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // TestDocs_InstallOLM runs the blocks "sh" of docs/user/install-olm.md; a block "text" after one is what it prints. Only
@@ -23,8 +24,8 @@ import (
 func TestDocs_InstallOLM(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig") // a copy: the reader sets a namespace in it
 	content, err := os.ReadFile(suite.Kubeconfig)
-	cluster.Must(t, err)
-	cluster.Must(t, os.WriteFile(kubeconfig, content, 0o600))
+	testenv.NoError(t, err)
+	testenv.NoError(t, os.WriteFile(kubeconfig, content, 0o600))
 	for _, namespace := range []string{"memcached-operator-system", "shop"} {
 		suite.KeepOnFailure(t, namespace)
 	}
@@ -56,7 +57,7 @@ func TestDocs_InstallOLM(t *testing.T) {
 func shell(t *testing.T, line int, commands, kubeconfig string) string {
 	t.Helper()
 	command := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "-euo", "pipefail", "-c", commands)
-	command.Dir = cluster.Root()
+	command.Dir = controlplane.Root()
 	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	output, err := command.CombinedOutput()
 	if err != nil {

@@ -134,5 +134,5 @@ func (i install) succeeds(t *testing.T, version string) {
 func (i install) uninstall(t *testing.T, version string) {
 	t.Helper()
 	suite.Kubectl(t, "--namespace="+i.Namespace, "delete", "subscription/memcached-operator", "clusterserviceversion/"+version)
-	suite.Gone(t, i.Manager())
+	suite.EventuallyGone(t, i.Manager())
 }

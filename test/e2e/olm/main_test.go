@@ -6,16 +6,18 @@ package olm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // The versions of the operator in the catalogs, by the names of their ClusterServiceVersions.
@@ -55,12 +57,9 @@ func run(m *testing.M) (code int, err error) {
 		fmt.Println("E2E_OLM_CATALOG_OLD and E2E_OLM_CATALOG_NEW are not set: OLM is not tested; `make e2e-olm` does")
 		return 0, nil
 	}
-	if _, err := view[object](ctx, crds, "", definition); err == nil {
-		return 1, fmt.Errorf("the cluster has the CustomResourceDefinition %s: the tests want one without the operator", definition)
+	if left, err := suite.Left(ctx); err != nil || len(left) > 0 {
+		return 1, errors.Join(err, fmt.Errorf("the tests want a cluster without an operator; this one has %s", strings.Join(left, ", ")))
 	}
 	code = m.Run()
-	left := &unstructured.Unstructured{}
-	left.SetGroupVersionKind(crds)
-	left.SetName(definition)
-	return code, client.IgnoreNotFound(suite.Delete(ctx, left))
+	return code, client.IgnoreNotFound(suite.Client.Delete(ctx, testenv.Definition()))
 }

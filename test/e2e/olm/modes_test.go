@@ -18,7 +18,7 @@ func TestInstallMode_AllNamespaces(t *testing.T) {
 	i := installed(t, newVersion, namespace, suite.newCatalog)
 	for _, served := range []string{namespace, suite.NewNamespace(t), suite.NewNamespace(t)} {
 		suite.Fill(t, served, "cache", 1)
-		wantReviewed(t, served)
+		suite.WantReviewed(t, served, privileged, refusal)
 	}
 	webhook := i.webhook(t)
 	wantNonBlocking(t, webhook)
@@ -51,13 +51,13 @@ func TestInstallMode_SomeNamespaces(t *testing.T) {
 			}
 			for _, namespace := range served {
 				f := suite.Fill(t, namespace, "cache", 1)
-				suite.MergePatch(t, f.Memcached, `{"spec":{"size":2}}`)
+				suite.Patch(t, f.Memcached, `{"spec":{"size":2}}`)
 				suite.Ready(t, f.Memcached)
-				wantReviewed(t, namespace)
+				suite.WantReviewed(t, namespace, privileged, refusal)
 			}
 			wantNonBlocking(t, i.webhook(t))
 			for _, mc := range unserved {
-				wantNotReviewed(t, mc.Namespace)
+				suite.WantNotReviewed(t, mc.Namespace, privileged)
 				wantUntouched(t, mc)
 			}
 			i.isRefusedNothing(t)
@@ -70,7 +70,7 @@ func TestInstallMode_SomeNamespaces(t *testing.T) {
 // bundle, do not grant.
 func (i install) isRefusedNothing(t *testing.T) {
 	t.Helper()
-	i.Applied(t, suite.Reader(t, i.Namespace, "memcached-operator-metrics-reader"), 1)
+	i.Applied(t, 1)
 	for _, request := range i.Requests(t) {
 		if request.Forbidden {
 			t.Errorf("refused: %s (%s)", request.Permission, request.URI)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // Kinds of OLM, and the CustomResourceDefinition's.
@@ -73,7 +74,7 @@ type (
 func view[T any](ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (*T, error) {
 	found := &unstructured.Unstructured{}
 	found.SetGroupVersionKind(kind)
-	if err := suite.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, found); err != nil {
+	if err := suite.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, found); err != nil {
 		return nil, err
 	}
 	content, err := found.MarshalJSON()
@@ -88,7 +89,7 @@ func view[T any](ctx context.Context, kind schema.GroupVersionKind, namespace, n
 func until[T any](t *testing.T, kind schema.GroupVersionKind, namespace, name, what string, holds func(*T) bool) *T {
 	t.Helper()
 	var seen *T
-	cluster.Eventually(t, fmt.Sprintf("%s %s/%s: %s", kind.Kind, namespace, name, what), func(ctx context.Context) (done bool, last string, err error) {
+	testenv.Eventually(t, fmt.Sprintf("%s %s/%s: %s", kind.Kind, namespace, name, what), func(ctx context.Context) (done bool, last string, err error) {
 		if seen, err = view[T](ctx, kind, namespace, name); err != nil {
 			return false, "", err
 		}
@@ -117,7 +118,7 @@ func apply(t *testing.T, yaml string, values ...any) {
 // patch changes an object by a merge patch.
 func patch(t *testing.T, kind schema.GroupVersionKind, namespace, name, patch string) {
 	t.Helper()
-	suite.MergePatch(t, metadataOf(kind, namespace, name), patch)
+	suite.Patch(t, metadataOf(kind, namespace, name), patch)
 }
 
 // metadataOf is an object with nothing but its name.

@@ -16,12 +16,12 @@ import (
 // wantUntouched fails if an operator did anything about a Memcached.
 func wantUntouched(t *testing.T, mc *cachev1alpha1.Memcached) {
 	t.Helper()
-	cluster.Must(t, suite.Get(t.Context(), client.ObjectKeyFromObject(mc), mc))
+	suite.Get(t, mc)
 	if mc.Status.ObservedGeneration != 0 || len(mc.Status.Conditions) > 0 {
 		t.Errorf("the Memcached %s/%s has a status, and no OperatorGroup has its namespace: %+v", mc.Namespace, mc.Name, mc.Status)
 	}
 	for _, child := range cluster.Children(mc.Namespace, mc.Name) {
-		if err := suite.Get(t.Context(), client.ObjectKeyFromObject(child), child); err == nil {
+		if err := suite.Client.Get(t.Context(), client.ObjectKeyFromObject(child), child); err == nil {
 			t.Errorf("there is a %T %s/%s, and no OperatorGroup has its namespace", child, mc.Namespace, mc.Name)
 		}
 	}

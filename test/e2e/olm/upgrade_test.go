@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/example/memcached-operator/test/e2e/cluster"
 )
 
@@ -100,12 +98,12 @@ func TestUpgrade_WaitsForRollout(t *testing.T) {
 	i.saysUpgradeable(t, "True")
 	f := suite.Fill(t, namespace, "kept", 1)
 
-	suite.MergePatch(t, f.Memcached, `{"spec":{"resources":{"requests":{"cpu":"900"}}}}`)
+	suite.Patch(t, f.Memcached, `{"spec":{"resources":{"requests":{"cpu":"900"}}}}`)
 	i.saysUpgradeable(t, "False", "RollingOut", namespace+"/kept")
 	patch(t, sources, namespace, i.source, `{"spec":{"image":"`+suite.newCatalog+`"}}`)
 	i.isHeldBack(t, "the operator is not upgradeable: rolling out: "+namespace+"/kept")
 
-	suite.MergePatch(t, f.Memcached, `{"spec":{"resources":null}}`)
+	suite.Patch(t, f.Memcached, `{"spec":{"resources":null}}`)
 	i.succeeds(t, newVersion)
 	wantReconciled(t, f)
 	until(t, conditions, namespace, newVersion, "upgradeable", func(c *operatorCondition) bool { return says(c.Spec.Conditions, "Upgradeable", "True") })
@@ -135,7 +133,7 @@ func replaces(t *testing.T, i install) {
 	if c.Spec.Replaces != oldVersion {
 		t.Errorf("%s replaces %q, want %q", newVersion, c.Spec.Replaces, oldVersion)
 	}
-	suite.Gone(t, metadataOf(csvs, i.Namespace, oldVersion))
+	suite.EventuallyGone(t, metadataOf(csvs, i.Namespace, oldVersion))
 }
 
 // wantReconciled fails unless an operator reconciles the Memcached.
@@ -143,7 +141,7 @@ func wantReconciled(t *testing.T, f cluster.Filled) {
 	t.Helper()
 	size := *f.Memcached.Spec.Size + 1
 	suite.Kubectl(t, "--namespace="+f.Memcached.Namespace, "scale", "memcached/"+f.Memcached.Name, "--replicas="+fmt.Sprint(size))
-	cluster.Must(t, suite.Get(t.Context(), client.ObjectKeyFromObject(f.Memcached), f.Memcached))
+	suite.Get(t, f.Memcached)
 	suite.Ready(t, f.Memcached)
 	if got := len(suite.Pods(t, f.Memcached.Namespace, f.Memcached.Name)); got != int(size) {
 		t.Errorf("%d pods run, want %d", got, size)

@@ -6,65 +6,19 @@ package olm
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"os/exec"
-	"strings"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
-// privileged is a Memcached that would become Stalled, since an operator of a bundle disables privileged fields.
-const privileged = `
-apiVersion: cache.example.com/v1alpha1
-kind: Memcached
-metadata: {namespace: %s, name: privileged}
-spec: {priorityClassName: high}
-`
-
-// rejection is what kubectl prints for it: the webhook's name, and the message that Stalled would have.
-var rejection = []string{
-	`admission webhook "memcacheds.cache.example.com" denied the request: `,
-	"this operator runs without --allow-privileged-fields and accepts none of these: spec.priorityClassName",
-}
-
-// wantReviewed fails unless the webhook reviews the Memcacheds of a namespace, which has a ready one called cache: it rejects
-// one that would become Stalled and warns of an edit that replaces pods.
-func wantReviewed(t *testing.T, namespace string) {
-	t.Helper()
-	manifest := fmt.Sprintf(privileged, namespace)
-	// The API server starts to use a new webhook with a delay. Until then nothing may be stored, so this is a dry-run.
-	cluster.Eventually(t, "a Memcached in "+namespace+" is reviewed", func(ctx context.Context) (bool, string, error) {
-		printed, err := printedBy(ctx, manifest, "apply", "--dry-run=server", "-f", "-")
-		return err != nil && cluster.ContainsAll(printed, rejection), printed, nil
-	})
-	if printed, err := printedBy(t.Context(), manifest, "apply", "-f", "-"); err == nil || !cluster.ContainsAll(printed, rejection) {
-		t.Errorf("kubectl apply in %s: %v, it prints %q, want %q", namespace, err, printed, rejection)
-	}
-	const warning = "cached data is lost"
-	for edit, warned := range map[string]bool{
-		`{"spec":{"verbosity":1}}`:                              true,
-		`{"metadata":{"annotations":{"example.com/note":"x"}}}`: false,
-	} {
-		printed, err := printedBy(t.Context(), "", "--namespace="+namespace, "patch", "memcached/cache", "--dry-run=server", "--type=merge", "--patch="+edit)
-		if err != nil || strings.Contains(printed, warning) != warned {
-			t.Errorf("kubectl patch %s in %s: %v, it prints %q, want the warning %q: %v", edit, namespace, err, printed, warning, warned)
-		}
-	}
-}
-
-// wantNotReviewed fails if the webhook reviews the Memcacheds of a namespace. Call it after wantReviewed, when the API server uses
-// the webhook.
-func wantNotReviewed(t *testing.T, namespace string) {
-	t.Helper()
-	if printed, err := printedBy(t.Context(), fmt.Sprintf(privileged, namespace), "apply", "--dry-run=server", "-f", "-"); err != nil {
-		t.Errorf("no OperatorGroup has the namespace %s, and a Memcached in it is rejected: %v: %s", namespace, err, printed)
-	}
-}
+// privileged is a spec that would become Stalled, by refusal: an operator of a bundle disables privileged fields.
+const (
+	privileged = "{priorityClassName: high}"
+	refusal    = "this operator runs without --allow-privileged-fields and accepts none of these: spec.priorityClassName"
+)
 
 // webhook returns the only webhook that OLM created for the install.
 func (i install) webhook(t *testing.T) admissionregistrationv1.ValidatingWebhook {
@@ -80,7 +34,7 @@ func (i install) webhook(t *testing.T) admissionregistrationv1.ValidatingWebhook
 func (i install) webhooks(ctx context.Context, t *testing.T) []admissionregistrationv1.ValidatingWebhookConfiguration {
 	t.Helper()
 	list := &admissionregistrationv1.ValidatingWebhookConfigurationList{}
-	cluster.Must(t, suite.List(ctx, list, client.MatchingLabels{"olm.owner.namespace": i.Namespace}))
+	testenv.NoError(t, suite.Client.List(ctx, list, client.MatchingLabels{"olm.owner.namespace": i.Namespace}))
 	return list.Items
 }
 
@@ -95,13 +49,4 @@ func wantNonBlocking(t *testing.T, w admissionregistrationv1.ValidatingWebhook) 
 	case w.SideEffects == nil || *w.SideEffects != admissionregistrationv1.SideEffectClassNone:
 		t.Errorf("sideEffects is %v, want None", w.SideEffects)
 	}
-}
-
-// printedBy runs kubectl with a manifest on standard input and returns all that it prints, warnings included.
-func printedBy(ctx context.Context, manifest string, arguments ...string) (string, error) {
-	command := exec.CommandContext(ctx, "kubectl", arguments...)
-	command.Env = append(os.Environ(), "KUBECONFIG="+suite.Kubeconfig)
-	command.Stdin = strings.NewReader(manifest)
-	printed, err := command.CombinedOutput()
-	return string(printed), err
 }

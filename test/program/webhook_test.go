@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package program_test
 
 import (
 	"encoding/json"
@@ -43,7 +43,7 @@ func TestWebhook_RejectsWhatWouldBecomeStalled(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			w := start(t, test.args...)
+			w := startWebhook(t, test.args...)
 			err := w.client.Create(t.Context(), w.patched("rejected", test.patch))
 			if err == nil {
 				t.Fatal("it is created")
@@ -84,7 +84,7 @@ func (w *webhook) whileDown(args []string, mc *cachev1alpha1.Memcached) string {
 
 func TestWebhook_Warns(t *testing.T) {
 	t.Parallel()
-	w := start(t, "--allow-privileged-fields")
+	w := startWebhook(t, "--allow-privileged-fields")
 	mc := testenv.Memcached(w.namespace, "cache", 5)
 	testenv.NoError(t, w.client.Create(t.Context(), mc))
 	if got := w.warnings.take(); got != "" {
@@ -134,7 +134,7 @@ func (w *webhook) patch(mc *cachev1alpha1.Memcached, patch string) string {
 // TestWebhook_WaitsForItsCertificate: without one the operator reconciles, and writes of Memcacheds are not blocked.
 func TestWebhook_WaitsForItsCertificate(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := startWebhook(t)
 	w.operator.Terminate(t)
 	w.certDir = t.TempDir()
 	w.startOperator()
@@ -150,7 +150,7 @@ func TestWebhook_WaitsForItsCertificate(t *testing.T) {
 func TestWebhook_AnswersUnderLoad(t *testing.T) {
 	t.Parallel()
 	const memcacheds = 100
-	w := start(t)
+	w := startWebhook(t)
 	var served []time.Duration
 	write := func(i int) {
 		t.Helper()

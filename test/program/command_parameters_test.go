@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package program_test
 
 import (
 	"path/filepath"
@@ -57,9 +57,9 @@ func TestParameters_AreRejectedAsByTheOperator(t *testing.T) {
 }
 
 // document returns a Memcached with parameters.
-func document(t *testing.T, namespace, parameters string) []byte {
+func document(t *testing.T, namespace, parameters string) string {
 	t.Helper()
 	mc := testenv.Parse(t, "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: cache}\nspec: {size: 0, parameters: "+parameters+"}\n")
 	mc.SetNamespace(namespace)
-	return []byte(asJSON(t, mc))
+	return asJSON(t, mc)
 }

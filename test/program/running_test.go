@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package binary
+package program_test
 
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -57,16 +56,7 @@ func TestWatchNamespaces_ExcludesOthers(t *testing.T) {
 func metric(t *testing.T, address, name string) float64 {
 	t.Helper()
 	_, body := testenv.HTTPGet(t, http.DefaultClient, "http://"+address+"/metrics", "")
-	sum := 0.0
-	for line := range strings.Lines(body) {
-		if !strings.HasPrefix(line, name) {
-			continue
-		}
-		value, err := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndex(line, " "):]), 64)
-		testenv.NoError(t, err)
-		sum += value
-	}
-	return sum
+	return testenv.Metric(t, body, name)
 }
 
 func TestLog_IsQuietWithoutChanges(t *testing.T) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package program_test
 
 import (
 	"bytes"
@@ -19,25 +19,38 @@ import (
 	"github.com/example/memcached-operator/test/testenv"
 )
 
-const component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
-
-// check runs the command check with --server as the administrator.
-func check(t *testing.T, args ...string) (code int, out, stderr string) {
+// run runs a command of the program in this process, as the administrator, with the environment variables env.
+func run(t *testing.T, env map[string]string, in string, args ...string) (code int, out, stderr string) {
 	t.Helper()
 	var stdout, errors bytes.Buffer
-	code = command.Run(t.Context(), append([]string{"check", "--server", "--kubeconfig=" + suite.Kubeconfig}, args...), command.Streams{
-		Out: &stdout, Err: &errors, Getenv: func(string) string { return "" },
+	code = command.Run(t.Context(), args, command.Streams{
+		In: strings.NewReader(in), Out: &stdout, Err: &errors, Getenv: func(name string) string { return env[name] },
 	})
 	return code, stdout.String(), errors.String()
 }
 
-// site returns a directory whose site has more.yaml with text.
-func site(t *testing.T, text string) string {
+// check runs the command check with --server.
+func check(t *testing.T, args ...string) (code int, out, stderr string) {
 	t.Helper()
-	dir := t.TempDir()
-	testenv.WriteFile(t, filepath.Join(dir, "components/site/kustomization.yaml"), component+"resources: [more.yaml]\n")
-	testenv.WriteFile(t, filepath.Join(dir, "components/site/more.yaml"), text)
-	return dir
+	return run(t, nil, "", append([]string{"check", "--server", "--kubeconfig=" + suite.Kubeconfig}, args...)...)
+}
+
+// diff runs the command diff.
+func diff(t *testing.T, env map[string]string, args ...string) (code int, out, stderr string) {
+	t.Helper()
+	return run(t, env, "", append([]string{"diff", "--kubeconfig=" + suite.Kubeconfig}, args...)...)
+}
+
+// render runs the command render with privileged fields on content.
+func render(t *testing.T, content string, args ...string) (code int, out, stderr string) {
+	t.Helper()
+	return run(t, nil, content, append([]string{"render", "-f", "-", "--allow-privileged-fields"}, args...)...)
+}
+
+// more returns a directory whose site has more.yaml with text.
+func more(t *testing.T, text string) string {
+	t.Helper()
+	return site(t, map[string]string{"more.yaml": text})
 }
 
 // editedBase returns a directory with the shipped Deployment in which passages, each followed by another
@@ -69,17 +82,17 @@ func TestCheck_ReportsWhatTheServerRejects(t *testing.T) {
 	}{
 		"the shipped templates": {"", ""},
 		"a schedule": {
-			site(t, "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: report}\nspec:\n  schedule: every day\n  jobTemplate: {spec: {template: "+pod("restartPolicy: Never, ")+"}}\n"),
+			more(t, "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: report}\nspec:\n  schedule: every day\n  jobTemplate: {spec: {template: "+pod("restartPolicy: Never, ")+"}}\n"),
 			`error: components/site/more.yaml:5: CronJob report: spec.schedule: the API server rejects it: Invalid value: "every day": expected exactly 5 fields, found 2: [every day]` + "\n1 errors, 0 warnings\n",
 		},
 		"a name": {
-			site(t, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: Report_1\n"),
+			more(t, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: Report_1\n"),
 			`error: components/site/more.yaml:4: ConfigMap Report_1: metadata.name: the API server rejects it: Invalid value: "memcached-operator-dry-run-Report_1": ` +
 				`a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character ` +
 				`(e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')` + "\n1 errors, 0 warnings\n",
 		},
 		"a selector that does not match the pods": {
-			site(t, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: report}\nspec:\n  selector: {matchLabels: {app: other}}\n  template: "+pod("")+"\n"),
+			more(t, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: report}\nspec:\n  selector: {matchLabels: {app: other}}\n  template: "+pod("")+"\n"),
 			"error: components/site/more.yaml:6: Deployment report: spec.template.metadata.labels: the API server rejects it: Invalid value: " +
 				"{\"app\":\"report\"}: `selector` does not match template `labels`\n1 errors, 0 warnings\n",
 		},
@@ -88,11 +101,11 @@ func TestCheck_ReportsWhatTheServerRejects(t *testing.T) {
 			"error: base/deployment.yaml:111: Deployment memcached: spec.template.spec.containers[0].resources.requests: the API server rejects it: Invalid value: \"78Mi\": must be less than or equal to memory limit of 77Mi\n1 errors, 0 warnings\n",
 		},
 		"a kind that is not served": {
-			site(t, "apiVersion: example.com/v1\nkind: Report\nmetadata: {name: report}\n"),
+			more(t, "apiVersion: example.com/v1\nkind: Report\nmetadata: {name: report}\n"),
 			"error: components/site/more.yaml: this API server does not serve kind Report of example.com/v1: install its CustomResourceDefinition, or remove the object from the templates\n1 errors, 0 warnings\n",
 		},
 		"a cluster-scoped kind": {
-			site(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: report}\n"),
+			more(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: report}\n"),
 			"error: components/site/more.yaml: kind Namespace is cluster-scoped, but a Memcached can own only namespaced objects: remove the object from the templates\n1 errors, 0 warnings\n",
 		},
 	} {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhook tests the validating webhook with a real API server that calls the operator's binary.
-package webhook
+package program_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,19 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/internal/program"
 	"github.com/example/memcached-operator/test/certificate"
 	"github.com/example/memcached-operator/test/testenv"
 )
-
-// suite is what the tests share: the API server, the operator's identity and its binary.
-var suite testenv.Env
-
-func TestMain(m *testing.M) {
-	os.Exit(testenv.Main(m, &suite, testenv.Setup{
-		Arguments: []string{testenv.WithoutControllers}, Identity: true, Program: program.Main,
-	}))
-}
 
 // webhook is an operator for one namespace, whose webhook the API server calls for it.
 type webhook struct {
@@ -52,8 +40,8 @@ func (w *warnings) take() string {
 	return text
 }
 
-// start starts an operator and waits until the API server calls its webhook.
-func start(t *testing.T, args ...string) *webhook {
+// startWebhook starts an operator and waits until the API server calls its webhook.
+func startWebhook(t *testing.T, args ...string) *webhook {
 	t.Helper()
 	w := &webhook{t: t, namespace: suite.NewNamespace(t), address: testenv.FreeAddress(t), certDir: t.TempDir(), warnings: &warnings{}}
 	w.pair = certificate.New(t, w.host())

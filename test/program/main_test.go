@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package binary runs the operator's binary from the outside, against a real API
-// server: what it refuses with which message, what it serves, how it exits.
-package binary
+// Package program_test runs the operator's program against a real API server: what it refuses with which message, what it
+// serves, how it exits; its webhook, which the API server calls; and what its commands render, check and diff say beside
+// what the operator does.
+package program_test
 
 import (
 	"os"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package commands
+package program_test
 
 import (
-	"bytes"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,19 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/example/memcached-operator/internal/command"
 	"github.com/example/memcached-operator/test/testenv"
 )
-
-// diff runs the command diff as the administrator, with the environment variables env.
-func diff(t *testing.T, env map[string]string, args ...string) (code int, out, stderr string) {
-	t.Helper()
-	var stdout, errors bytes.Buffer
-	code = command.Run(t.Context(), append([]string{"diff", "--kubeconfig=" + suite.Kubeconfig}, args...), command.Streams{
-		Out: &stdout, Err: &errors, Getenv: func(name string) string { return env[name] },
-	})
-	return code, stdout.String(), errors.String()
-}
 
 // newApplied creates a namespace with a Memcached, and runs an operator there until the end of the test, which
 // has applied the objects.
