@@ -73,7 +73,7 @@ func leaves(path string, value any) map[string]bool {
 }
 
 func TestValues_RejectsInvalid(t *testing.T) {
-	forEachHelm(t, func(t *testing.T, h helm) {
+	withHelm4(t, func(t *testing.T, h helm) {
 		for values, key := range map[string]string{
 			`unknown: 1`:                                            "unknown",
 			`image: {name: x}`:                                      "image",

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -61,16 +62,40 @@ func settled(t *testing.T, mc *cachev1alpha1.Memcached) {
 }
 
 // mustEqualFresh checks that the objects of mc are those of a new Memcached with spec, which is that of mc.
-// It leaves the new one deleted.
 func mustEqualFresh(t *testing.T, mc *cachev1alpha1.Memcached, spec object) {
 	t.Helper()
-	fresh := newMemcached(t, spec)
-	settled(t, fresh)
+	want := fresh(t, spec)
 	settled(t, mc)
-	if difference := children(t, mc).Diff(children(t, fresh)); difference != "" {
+	if difference := children(t, mc).Diff(want); difference != "" {
 		t.Fatalf("the objects differ from those of a new Memcached with %s\n%s", short(spec), difference)
 	}
-	suite.Delete(t, fresh)
+}
+
+// freshStates has what fresh returned, by the spec's JSON.
+var freshStates sync.Map
+
+type freshState struct {
+	sync.Mutex
+
+	state testenv.State
+}
+
+// fresh returns the state of the objects of a new Memcached with spec, which is deleted again. Many tests ask for the same.
+func fresh(t *testing.T, spec object) testenv.State {
+	t.Helper()
+	key, err := json.Marshal(withoutPods(spec))
+	testenv.NoError(t, err)
+	found, _ := freshStates.LoadOrStore(string(key), &freshState{})
+	known := found.(*freshState)
+	known.Lock()
+	defer known.Unlock()
+	if known.state == nil {
+		mc := newMemcached(t, spec)
+		settled(t, mc)
+		known.state = children(t, mc)
+		suite.Delete(t, mc)
+	}
+	return known.state
 }
 
 // children is the state of the objects of mc.

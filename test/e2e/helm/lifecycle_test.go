@@ -7,7 +7,6 @@ package helm
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/example/memcached-operator/test/controlplane"
@@ -29,79 +28,45 @@ manifests:
         spec: {template: {spec: {containers: [{name: memcached, env: [{name: MEMCACHED_MEMORY_LIMIT, value: "32"}]}]}}}
 `
 
-// TestRelease_InstallsUpgradesAndUninstalls goes through the life of a release for all namespaces, as the README tells it.
-func TestRelease_InstallsUpgradesAndUninstalls(t *testing.T) {
-	forEachHelm(t, func(t *testing.T, h helm) {
-		r := forAll(t, h, "memcached-operator-system")
-		r.install(t, "--create-namespace")
-		suite.Kubectl(t, "label", "namespace", r.Namespace, "pod-security.kubernetes.io/enforce=restricted")
-		namespace := suite.NewNamespace(t)
-		f := suite.Fill(t, namespace, "kept", 2)
-
-		refusesASecondOne(t, r)
-		rollsTheOperatorOnly(t, r, f)
-		picksUpWhatItLeft(t, r, f)
-	})
-}
-
-func refusesASecondOne(t *testing.T, r release) {
-	t.Helper()
-	second := newRelease(r.helm, "second", suite.NewNamespace(t))
+// TestRelease_KeepsCaches goes through the life of a release for all namespaces: from the version before to this one, back,
+// forth again with other values, and to an uninstall and the next install.
+func TestRelease_KeepsCaches(t *testing.T) {
+	r := forAll(t, "memcached-operator-system")
+	// With templates of its own: their files must outlive the way back as well.
+	values := []string{"--values", write(t, edited)}
+	r.run(t, "install", of(previousChart(t), suite.PreviousImage, append(values, "--create-namespace")...)...)
+	suite.Kubectl(t, "label", "namespace", r.Namespace, "pod-security.kubernetes.io/enforce=restricted")
+	f := suite.Fill(t, suite.NewNamespace(t), "kept", 2)
+	for _, step := range []struct {
+		what, image string
+		take        func()
+	}{
+		{"the upgrade", suite.Image, func() { r.upgrade(t, values...) }},
+		{"the rollback", suite.PreviousImage, func() { r.rollback(t, 1) }},
+		{"a change of values", suite.Image, func() { r.upgrade(t, append(values, "--set", "logLevel=debug", "--set", "replicaCount=2")...) }},
+	} {
+		step.take()
+		if got := suite.Deployment(t, r.Namespace, r.Name).Spec.Template.Spec.Containers[0].Image; got != step.image {
+			t.Fatalf("after %s the operator's image is %s, want %s", step.what, got, step.image)
+		}
+		r.Applied(t, 1)
+		f.WantKept(t, step.what)
+	}
+	if pods := r.Settled(t); len(pods) != 2 {
+		t.Errorf("the operator's pods are %v, want two", cluster.Names(pods))
+	}
+	second := newRelease("second", suite.NewNamespace(t))
 	second.refuses(t, []string{`release "memcached-operator" in the namespace "memcached-operator-system"`, "all namespaces"},
 		"install", of(chart, suite.Image, "--set", "crds.enabled=false")...)
-}
 
-func rollsTheOperatorOnly(t *testing.T, r release, f cluster.Filled) {
-	t.Helper()
-	before := cluster.Names(r.Settled(t))
-	r.upgrade(t, "--set", "logLevel=debug", "--set", "replicaCount=2")
-	pods := r.Settled(t)
-	if len(pods) != 2 || strings.Contains(strings.Join(cluster.Names(pods), " "), before[0]) {
-		t.Errorf("the operator's pods were %v and are %v, want two others", before, cluster.Names(pods))
-	}
-	r.Applied(t, 1)
-	f.WantKept(t, "a change of values")
-}
-
-// picksUpWhatItLeft uninstalls and installs again.
-func picksUpWhatItLeft(t *testing.T, r release, f cluster.Filled) {
-	t.Helper()
 	before := f.Versions(t)
 	r.run(t, "uninstall")
 	suite.EventuallyGone(t, r.Manager())
 	suite.Get(t, testenv.Definition())
 	f.WantKept(t, "the uninstall")
 	f.WantVersions(t, before, "the uninstall")
-	r.install(t)
+	r.install(t, values...)
 	r.WantPickedUp(t, f, before)
-}
-
-// TestRelease_UpgradesFromThePreviousChart goes from the version before to this one, and back.
-func TestRelease_UpgradesFromThePreviousChart(t *testing.T) {
-	previous := previousChart(t)
-	forEachHelm(t, func(t *testing.T, h helm) {
-		r := forAll(t, h, "memcached-operator-previous")
-		// With templates of its own: their files must outlive the way back as well.
-		values := []string{"--values", write(t, edited)}
-		r.run(t, "install", of(previous, suite.PreviousImage, append(values, "--create-namespace")...)...)
-		namespace := suite.NewNamespace(t)
-		f := suite.Fill(t, namespace, "kept", 2)
-		steps := []struct {
-			what, image string
-			take        func()
-		}{
-			{"the upgrade", suite.Image, func() { r.upgrade(t, values...) }},
-			{"the rollback", suite.PreviousImage, func() { r.rollback(t, 1) }},
-		}
-		for _, step := range steps {
-			step.take()
-			if got := suite.Deployment(t, r.Namespace, r.Name).Spec.Template.Spec.Containers[0].Image; got != step.image {
-				t.Fatalf("after %s the operator's image is %s, want %s", step.what, got, step.image)
-			}
-			r.Applied(t, 1)
-			f.WantKept(t, step.what)
-		}
-	})
 }
 
 // previousChart is the directory of the chart of the version before, or the reason to skip.

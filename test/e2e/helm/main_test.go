@@ -49,10 +49,8 @@ func run(m *testing.M) (code int, err error) {
 	if suite.Image == "" {
 		return 1, errors.New("E2E_IMAGE is not set: it names the image of the operator that the chart is to install")
 	}
-	for _, name := range helms {
-		if _, err := os.Stat(program(name)); err != nil {
-			return 1, fmt.Errorf("the tests need bin/%s: run them by `make e2e`: %w", name, err)
-		}
+	if _, err := os.Stat(helm4); err != nil {
+		return 1, fmt.Errorf("the tests need bin/helm4: run them by `make e2e`: %w", err)
 	}
 	if left, err := suite.Left(ctx); err != nil || len(left) > 0 {
 		return 1, errors.Join(err, fmt.Errorf("the tests want a cluster without an operator; this one has %s", strings.Join(left, ", ")))

@@ -23,79 +23,54 @@ import (
 	"github.com/example/memcached-operator/test/testenv"
 )
 
-// helms are the supported versions of Helm, as they are called in bin/.
-var helms = []string{"helm3", "helm4"}
-
-var chart = filepath.Join(controlplane.Root(), "charts", "memcached-operator")
-
-func program(name string) string { return filepath.Join(controlplane.Root(), "bin", name) }
-
-// helm is one of the programs, with settings of its own.
-type helm struct{ name, home string }
-
-// forEachHelm runs test with one Helm after the other.
-func forEachHelm(t *testing.T, test func(*testing.T, helm)) {
-	t.Helper()
-	for _, name := range helms {
-		t.Run(name, func(t *testing.T) { test(t, helm{name, t.TempDir()}) })
-	}
-}
-
-func (h helm) try(t *testing.T, arguments ...string) (string, error) {
-	t.Helper()
-	command := exec.CommandContext(context.WithoutCancel(t.Context()), program(h.name), arguments...)
-	command.Env = append(os.Environ(), "KUBECONFIG="+suite.Kubeconfig,
-		"HELM_CACHE_HOME="+h.home, "HELM_CONFIG_HOME="+h.home, "HELM_DATA_HOME="+h.home)
-	output, err := command.CombinedOutput()
-	return string(output), err
-}
+var (
+	chart = filepath.Join(controlplane.Root(), "charts", "memcached-operator")
+	helm4 = filepath.Join(controlplane.Root(), "bin", "helm4")
+)
 
 // release is a release and the operator in it.
 type release struct {
-	helm
 	*cluster.Operator
 	name string
 }
 
 // newRelease is a release that is still to be installed.
-func newRelease(h helm, name, namespace string) release {
+func newRelease(name, namespace string) release {
 	fullname := name
 	if !strings.Contains(name, "memcached-operator") {
 		fullname += "-memcached-operator"
 	}
-	return release{h, &cluster.Operator{Cluster: suite.Cluster, Namespace: namespace, Name: fullname + "-controller-manager", Lease: fullname}, name}
+	return release{&cluster.Operator{Cluster: suite.Cluster, Namespace: namespace, Name: fullname + "-controller-manager", Lease: fullname}, name}
 }
 
-// run runs a command of Helm on the release and returns what it prints.
-func (r release) run(t *testing.T, command string, arguments ...string) string {
+// run runs a command of Helm on the release.
+func (r release) run(t *testing.T, command string, arguments ...string) {
 	t.Helper()
-	output, err := r.tryOn(t, command, arguments...)
-	if err != nil {
-		t.Fatalf("%s %s %s %s: %v\n%s", r.helm.name, command, r.name, strings.Join(arguments, " "), err, output)
+	if output, err := r.try(t, command, arguments...); err != nil {
+		t.Fatalf("helm %s %s %s: %v\n%s", command, r.name, strings.Join(arguments, " "), err, output)
 	}
-	return output
 }
 
 // refuses runs a command of Helm, which has to fail with all of want in its message.
 func (r release) refuses(t *testing.T, want []string, command string, arguments ...string) {
 	t.Helper()
-	output, err := r.tryOn(t, command, arguments...)
-	if err == nil {
-		t.Fatalf("%s %s %s %s is not refused", r.helm.name, command, r.name, strings.Join(arguments, " "))
-	}
-	for _, words := range want {
-		if !strings.Contains(output, words) {
-			t.Errorf("%s %s %s: the message lacks %q:\n%s", r.helm.name, command, r.name, words, output)
-		}
+	if output, err := r.try(t, command, arguments...); err == nil || !cluster.ContainsAll(output, want) {
+		t.Errorf("helm %s %s: %v, and the message is not %q:\n%s", command, r.name, err, want, output)
 	}
 }
 
-func (r release) tryOn(t *testing.T, command string, arguments ...string) (string, error) {
+func (r release) try(t *testing.T, command string, arguments ...string) (string, error) {
 	t.Helper()
 	started := time.Now()
-	output, err := r.try(t, append([]string{command, r.name, "--namespace", r.Namespace, "--wait", "--timeout", testenv.Timeout.String()}, arguments...)...)
-	t.Logf("%s %s %s took %s", r.helm.name, command, r.name, time.Since(started).Round(100*time.Millisecond))
-	return output, err
+	home, err := os.MkdirTemp("", "helm-") // a cleanup of the test comes here too
+	testenv.NoError(t, err)
+	defer func() { _ = os.RemoveAll(home) }()
+	helm := exec.CommandContext(context.WithoutCancel(t.Context()), helm4,
+		append([]string{command, r.name, "--namespace", r.Namespace, "--wait", "--timeout", testenv.Timeout.String()}, arguments...)...)
+	helm.Env = append(os.Environ(), "KUBECONFIG="+suite.Kubeconfig, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+	output, err := helm.CombinedOutput()
+	t.Logf("helm %s %s took %s", command, r.name, time.Since(started).Round(100*time.Millisecond))
+	return string(output), err
 }
 
 // of are the arguments that choose a chart and the operator's image.
@@ -143,14 +118,14 @@ func (r release) rollback(t *testing.T, revision int) {
 
 // forAll is a release for all namespaces, called as the documentation does. It goes with the
 // test, and the CustomResourceDefinition with it; its namespace goes after that.
-func forAll(t *testing.T, h helm, namespace string) release {
+func forAll(t *testing.T, namespace string) release {
 	t.Helper()
-	r := newRelease(h, "memcached-operator", namespace)
+	r := newRelease("memcached-operator", namespace)
 	home := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 	suite.EventuallyGone(t, home)
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		if output, err := r.tryOn(t, "uninstall", "--ignore-not-found"); err != nil {
+		if output, err := r.try(t, "uninstall", "--ignore-not-found"); err != nil {
 			t.Errorf("uninstalling: %v\n%s", err, output)
 		}
 		for _, object := range []client.Object{testenv.Definition(), home} {
@@ -160,13 +135,4 @@ func forAll(t *testing.T, h helm, namespace string) release {
 	})
 	suite.KeepOnFailure(t, namespace)
 	return r
-}
-
-// forSome is a release for namespaces only, installed into the first of them; it goes with them.
-func forSome(t *testing.T, h helm, name string, namespaces []string, arguments ...string) (release, []string) {
-	t.Helper()
-	r := newRelease(h, name, namespaces[0])
-	values := append([]string{"--set", "crds.enabled=false", "--set", "watchNamespaces={" + strings.Join(namespaces, ",") + "}"}, arguments...)
-	r.install(t, values...)
-	return r, values
 }

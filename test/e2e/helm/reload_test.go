@@ -49,7 +49,8 @@ func TestTemplates_AreReloadedFromAConfigMap(t *testing.T) {
 	namespace := suite.NewNamespace(t)
 	site := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "site"}, Data: siteOf("spec", 32)}
 	suite.Create(t, site)
-	r, _ := forSome(t, helm{helms[len(helms)-1], t.TempDir()}, "mounted", []string{namespace}, "--values", write(t, mounted))
+	r := newRelease("mounted", namespace)
+	r.install(t, "--set", "crds.enabled=false", "--set", "watchNamespaces={"+namespace+"}", "--values", write(t, mounted))
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "cache", 1))
 	wantMemory(t, namespace, 32)
 	operator := r.Settled(t)[0]
