@@ -3,9 +3,7 @@
 package memcached_test
 
 import (
-	"bytes"
 	"crypto/tls"
-	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -37,7 +35,7 @@ var patience = testenv.Timeout
 type pod struct {
 	port    string // memcached's
 	spec    corev1.PodSpec
-	output  *output
+	output  testenv.Log
 	ended   chan struct{}
 	volumes map[string]*volume
 }
@@ -53,7 +51,7 @@ type given struct {
 // start runs the pod that is rendered for g.
 func start(t *testing.T, g given) *pod {
 	t.Helper()
-	p := &pod{port: freePort(t), output: &output{}, ended: make(chan struct{})}
+	p := &pod{port: freePort(t), ended: make(chan struct{})}
 	p.spec = rendered(t, g, p.port)
 	p.volumes = volumesOf(t, p.spec, g.secrets)
 	box := sandbox{UID: uint32(*p.spec.SecurityContext.RunAsUser), GID: uint32(*p.spec.SecurityContext.RunAsGroup)}
@@ -62,7 +60,7 @@ func start(t *testing.T, g given) *pod {
 	}
 	command, err := box.command()
 	testenv.NoError(t, err)
-	command.Stdout, command.Stderr = p.output, p.output
+	command.Stdout, command.Stderr = &p.output, &p.output
 	stdin, err := command.StdinPipe()
 	testenv.NoError(t, err)
 	if err := command.Start(); err != nil {
@@ -242,24 +240,4 @@ func freePort(t *testing.T) string {
 	address, err := syscall.Getsockname(socket)
 	testenv.NoError(t, err)
 	return strconv.Itoa(address.(*syscall.SockaddrInet4).Port)
-}
-
-// output is what the containers write, for whoever looks at a failed test.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-var _ io.Writer = (*output)(nil)
-
-func (o *output) Write(text []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(text)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
 }

@@ -4,9 +4,6 @@ package plugin
 
 import (
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -17,31 +14,12 @@ import (
 	"github.com/example/memcached-operator/test/testenv"
 )
 
-// withoutPods returns a kubeconfig of an API server that fails to list pods.
-func withoutPods(t *testing.T) string {
-	t.Helper()
-	address, err := url.Parse(suite.Config.Host)
-	testenv.NoError(t, err)
-	transport, err := rest.TransportFor(suite.Config)
-	testenv.NoError(t, err)
-	proxy := httputil.NewSingleHostReverseProxy(address)
-	proxy.Transport = transport
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/pods") {
-			http.Error(w, "etcd is out of order", http.StatusInternalServerError)
-			return
-		}
-		proxy.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	return testenv.Kubeconfig(t, &rest.Config{}, server.URL)
-}
-
 func TestFailures_OfTheAPIServerAreShown(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	suite.NewMemcached(t, namespace, "cache", 0)
-	kubeconfig := withoutPods(t)
+	server := testenv.Refusing(t, suite.Config, "/pods", http.StatusInternalServerError, "etcd is out of order")
+	kubeconfig := testenv.Kubeconfig(t, &rest.Config{}, server)
 	for command, test := range map[string]struct {
 		code int
 		out  string

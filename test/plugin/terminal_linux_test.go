@@ -3,14 +3,12 @@
 package plugin
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -18,25 +16,6 @@ import (
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/testenv"
 )
-
-// screen is what a terminal has received.
-type screen struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
 
 // newTerminal returns the two ends of a pseudo-terminal: that of the person, and that of the program.
 func newTerminal(t *testing.T) (person, program *os.File) {
@@ -74,7 +53,7 @@ func TestTop_RestoresTheTerminal(t *testing.T) {
 			top.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true} // Ctrl-C goes to the terminal's session
 			testenv.NoError(t, top.Start())
 			testenv.NoError(t, program.Close())
-			shown, done := &screen{}, make(chan struct{})
+			shown, done := &testenv.Log{}, make(chan struct{})
 			go func() {
 				defer close(done)
 				_, _ = io.Copy(shown, person) // ends with an error once the program has ended

@@ -4,9 +4,6 @@ package program_test
 
 import (
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -103,20 +100,7 @@ func TestPrivilegedFields_RequireFlag(t *testing.T) {
 // TestStart_FailsWhenOpenShiftIsUndetermined: a wrong answer would replace all pods.
 func TestStart_FailsWhenOpenShiftIsUndetermined(t *testing.T) {
 	t.Parallel()
-	target, err := url.Parse(suite.Operator.Host)
-	testenv.NoError(t, err)
-	transport, err := rest.TransportFor(suite.Operator)
-	testenv.NoError(t, err)
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.Transport = transport
-	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
-		if in.URL.Path == "/apis/security.openshift.io" {
-			http.Error(out, "not now", http.StatusServiceUnavailable)
-			return
-		}
-		proxy.ServeHTTP(out, in)
-	}))
-	t.Cleanup(server.Close)
-	text := refuse(t, "--kubeconfig="+testenv.Kubeconfig(t, &rest.Config{BearerToken: suite.Operator.BearerToken}, server.URL), "--watch-namespaces="+suite.NewNamespace(t))
+	server := testenv.Refusing(t, suite.Operator, "/apis/security.openshift.io", http.StatusServiceUnavailable, "not now")
+	text := refuse(t, "--kubeconfig="+testenv.Kubeconfig(t, &rest.Config{BearerToken: suite.Operator.BearerToken}, server), "--watch-namespaces="+suite.NewNamespace(t))
 	contains(t, text, "detecting OpenShift by the API group security.openshift.io")
 }
