@@ -30,8 +30,6 @@ type row struct {
 	spec string
 	// raw is what the author sends in place of a spec: an object, less its name.
 	raw string
-	// arguments are the spec's extraArgs, where YAML would not keep them.
-	arguments []any
 	// rights are what it requires, each: without one of them it is refused.
 	rights []string
 	// field is in the message of the refusal, and of the operator without the flag.
@@ -39,8 +37,6 @@ type row struct {
 	// stalled is in the operator's message where the policy lets it pass and the operator
 	// refuses it; empty where the operator accepts it.
 	stalled string
-	// invalid is in the message of the schema, which refuses it from everybody.
-	invalid string
 	// whole limits the row to ways of writing that replace the whole spec.
 	whole bool
 	// paused says that the operator does not reconcile it.
@@ -60,7 +56,7 @@ func (r row) over(before string) row {
 
 // hostile returns all rows, sorted by name.
 func hostile() []row {
-	rows := slices.Concat(secretRows, imageRows, affinityRows, podRows, objectRows, lendingRows, patchRows, plainRows, schemaRows, argumentRows)
+	rows := slices.Concat(secretRows, imageRows, affinityRows, podRows, objectRows, lendingRows, patchRows, plainRows)
 	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.name, b.name) })
 	return rows
 }
@@ -71,11 +67,7 @@ func targetName(n int) string { return fmt.Sprintf("r%03d", n) }
 // object returns the Memcached that the author sends.
 func (r row) object(namespace, name string) *unstructured.Unstructured {
 	if r.raw == "" {
-		mc := memcached(namespace, name, strings.ReplaceAll(r.spec, "NAME", name))
-		if r.arguments != nil {
-			mc.Object["spec"] = map[string]any{"extraArgs": r.arguments}
-		}
-		return mc
+		return memcached(namespace, name, strings.ReplaceAll(r.spec, "NAME", name))
 	}
 	raw := map[string]any{}
 	if err := yaml.UnmarshalStrict([]byte(r.raw), &raw); err != nil {

@@ -34,33 +34,20 @@ func TestReconcile_RevertsDriftAndRestartsNoPod(t *testing.T) {
 	namespace := suite.NewNamespace(t)
 	f := suite.Fill(t, namespace, "drifting", 1, cluster.WithEveryObject)
 
-	type drift struct{ how, patch string }
 	for _, resource := range children {
-		drifts := []drift{
-			{"a label is removed", `{"metadata":{"labels":{"app.kubernetes.io/name":null}}}`},
-			{"a label is changed", `{"metadata":{"labels":{"app":"another"}}}`},
-			{"the label that it is watched by is removed", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`},
+		name, patches := "drifting", map[string]string{
+			"a label is changed":                         `{"metadata":{"labels":{"app":"another"}}}`,
+			"the label that it is watched by is removed": `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`,
 		}
-		name := "drifting"
 		switch resource.Resource {
 		case "deployments":
-			drifts = append(drifts, drift{"it is scaled by hand", `{"spec":{"replicas":3}}`})
-		case "services":
-			drifts = append(drifts, drift{"it selects other pods", `{"spec":{"selector":{"app":"another"}}}`},
-				drift{"its port has another number", `{"spec":{"ports":[{"name":"memcached","port":11212,"targetPort":"memcached","protocol":"TCP"}]}}`})
-		case "poddisruptionbudgets":
-			drifts = append(drifts, drift{"it allows no disruption", `{"spec":{"maxUnavailable":0}}`})
+			patches["it is scaled by hand"] = `{"spec":{"replicas":3}}`
 		case "networkpolicies":
 			name += "-clients"
-			drifts = append(drifts, drift{"it lets everybody in", `{"spec":{"ingress":[{}]}}`})
-		case "servicemonitors":
-			drifts = append(drifts, drift{"it is for other pods", `{"spec":{"selector":{"matchLabels":{"app":"another"}}}}`})
-		case "prometheusrules":
-			drifts = append(drifts, drift{"its alerts are gone", `{"spec":{"groups":[]}}`})
 		}
-		for _, drift := range drifts {
-			t.Run(resource.Resource+": "+drift.how, func(t *testing.T) {
-				putBack(t, resource, namespace, name, drift.patch)
+		for how, patch := range patches {
+			t.Run(resource.Resource+": "+how, func(t *testing.T) {
+				putBack(t, resource, namespace, name, patch)
 			})
 		}
 	}

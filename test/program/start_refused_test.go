@@ -4,6 +4,7 @@ package program_test
 
 import (
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,7 +101,6 @@ func TestStart_OnAnotherControlPlane(t *testing.T) {
 		settled(t, w, one)
 		settled(t, w, two)
 	})
-	t.Run("creates a ServiceMonitor and a PrometheusRule", func(t *testing.T) { withPrometheus(t, plane) })
 	t.Run("fails without the CustomResourceDefinition", func(t *testing.T) {
 		uninstall(t, plane)
 		contains(t, refuse(t, "--kubeconfig="+plane.Kubeconfig),
@@ -143,4 +143,12 @@ func TestKubeconfig_HomeIsReadOutsideAClusterOnly(t *testing.T) {
 		}
 		contains(t, string(output), want)
 	}
+}
+
+// TestStart_FailsWhenOpenShiftIsUndetermined: a wrong answer would replace all pods.
+func TestStart_FailsWhenOpenShiftIsUndetermined(t *testing.T) {
+	t.Parallel()
+	server := testenv.Refusing(t, suite.Operator, "/apis/security.openshift.io", http.StatusServiceUnavailable, "not now")
+	text := refuse(t, "--kubeconfig="+testenv.Kubeconfig(t, &rest.Config{BearerToken: suite.Operator.BearerToken}, server), "--watch-namespaces="+suite.NewNamespace(t))
+	contains(t, text, "detecting OpenShift by the API group security.openshift.io")
 }

@@ -62,9 +62,7 @@ func TestReload_RejectsWhatCannotStart(t *testing.T) {
 		want  string
 	}{
 		"a mistake in a file":                   {map[string]string{site: "kind: Component\nresources: [missing.yaml]"}, "missing.yaml"},
-		"an object that no template may have":   {withObject("{apiVersion: v1, kind: Namespace, metadata: {name: extra}}"), "kind Namespace is cluster-scoped"},
 		"a kind without permission":             {withObject(configMap), "permission is missing; add these rules to the operator's Role in namespace"},
-		"a kind that is not served":             {withObject("{apiVersion: example.com/v1, kind: Other, metadata: {name: extra}}"), "this API server does not serve kind Other"},
 		"an object that the API server rejects": {withObject(strings.Replace(networkPolicy, "podSelector:", "policyTypes: [Sideways], podSelector:", 1)), "spec.policyTypes"},
 		"no templates":                          {map[string]string{"README.md": "nothing"}, "--manifests-dir"},
 	} {
