@@ -45,18 +45,6 @@ func TestTemplates_AreRejected(t *testing.T) {
 		template string
 		want     []string
 	}{
-		"rejects invalid YAML": {
-			"apiVersion: v1\n\tkind: ConfigMap\n", []string{"templates: ", file + ":2: invalid YAML: "},
-		},
-		"rejects an unknown field": {
-			"apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec: {prots: []}\n", []string{"templates: ", file, "Service x", "spec.prots"},
-		},
-		"rejects a field in the wrong case": {
-			"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {Replicas: 1}\n", []string{"templates: ", file, "Deployment x", "spec.Replicas"},
-		},
-		"rejects a cluster-scoped kind": {
-			"apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n", []string{"templates: ", file, "kind Namespace is cluster-scoped"},
-		},
 		"rejects a version that is not served": {
 			"apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: x}\n",
 			[]string{"templates: ", file, "does not serve kind PodDisruptionBudget of policy/v1beta1"},
