@@ -3,22 +3,31 @@
 package pages
 
 import (
+	"context"
 	"os"
 	"os/exec"
-	"sync"
 	"testing"
 
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
-// suite is the cluster of all readers, whose simulated node makes pods ready. One reader at a time has it.
-var (
-	suite testenv.Env
-	turn  sync.Mutex
-)
+// clusters has the kubeconfigs of the clusters that no reader has now. Their simulated nodes make pods ready.
+var clusters = make(chan string, 2)
 
-func TestMain(m *testing.M) { os.Exit(testenv.Main(m, &suite, testenv.Setup{})) }
+func TestMain(m *testing.M) {
+	var suite testenv.Env
+	os.Exit(testenv.Main(m, &suite, testenv.Setup{Prepare: func(context.Context) error {
+		other, err := controlplane.Start()
+		if err != nil {
+			return err
+		}
+		suite.Cleanup(other.Stop)
+		clusters <- suite.Kubeconfig
+		clusters <- other.Kubeconfig
+		return nil
+	}}))
+}
 
 // reader is a reader with a checkout of the repository and a cluster without an operator.
 type reader struct{ *Session }
@@ -32,9 +41,9 @@ kubectl get customresourcedefinitions,clusterroles,clusterrolebindings,validatin
 
 func newReader(t *testing.T) *reader {
 	t.Helper()
-	turn.Lock()
-	t.Cleanup(turn.Unlock)
-	r := &reader{NewSession(t, checkout(t), suite.Kubeconfig)}
+	kubeconfig := <-clusters
+	t.Cleanup(func() { clusters <- kubeconfig })
+	r := &reader{NewSession(t, checkout(t), kubeconfig)}
 	r.Run(t, shell(leaveNothing))
 	return r
 }

@@ -22,15 +22,16 @@ func reviewed(namespace, spec string) string {
 // one with spec, which would become Stalled, by refusal, and warns of an edit that replaces pods.
 func (c *Cluster) WantReviewed(t testing.TB, namespace, spec, refusal string) {
 	t.Helper()
-	isRefused := func(ctx context.Context, arguments ...string) (bool, string, error) {
+	isRefused := func(ctx context.Context, arguments ...string) (refused bool, printed string) {
 		_, printed, err := c.TryKubectl(ctx, reviewed(namespace, spec), append(arguments, "-f", "-")...)
-		return err != nil && ContainsAll(printed, []string{`admission webhook "memcacheds.cache.example.com" denied the request: `, refusal}), printed, nil
+		return err != nil && ContainsAll(printed, []string{`admission webhook "memcacheds.cache.example.com" denied the request: `, refusal}), printed
 	}
 	// The API server starts to use a new webhook with a delay. Until then nothing may be stored, so this is a dry-run.
 	testenv.Eventually(t, "a Memcached in "+namespace+" should be reviewed", func(ctx context.Context) (bool, string, error) {
-		return isRefused(ctx, "apply", "--dry-run=server")
+		refused, printed := isRefused(ctx, "apply", "--dry-run=server")
+		return refused, printed, nil
 	})
-	if refused, printed, _ := isRefused(t.Context(), "apply"); !refused {
+	if refused, printed := isRefused(t.Context(), "apply"); !refused {
 		t.Errorf("kubectl apply in %s is not refused by %q: %s", namespace, refusal, printed)
 	}
 	const warning = "cached data is lost"
