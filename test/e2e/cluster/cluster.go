@@ -27,6 +27,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -95,17 +96,26 @@ func fromRoot(variable, otherwise string) string {
 	return filepath.Join(controlplane.Root(), path)
 }
 
-// DefineMonitoring makes the Prometheus operator's kinds where the cluster does not know them. Call it before an operator
-// starts, which else finds them minutes later. The function that it returns takes away what it made.
+// DefineMonitoring makes the Prometheus operator's kinds where the cluster has neither. Call it before an operator
+// starts, which else finds them minutes later. The function that it returns takes away what it made, and nothing else:
+// deleting a definition deletes all its objects.
 func (c *Cluster) DefineMonitoring(ctx context.Context) (undo func(context.Context) error, err error) {
-	if err := c.Client.List(ctx, testenv.List(testenv.MonitoringKind("PrometheusRule"))); err == nil {
-		return func(context.Context) error { return nil }, nil
+	none := func(context.Context) error { return nil }
+	var made []client.Object
+	for _, name := range []string{"servicemonitors.monitoring.coreos.com", "prometheusrules.monitoring.coreos.com"} {
+		definition := testenv.Definition()
+		definition.SetName(name)
+		switch err := c.Client.Get(ctx, client.ObjectKeyFromObject(definition), definition); {
+		case err == nil:
+			return none, nil
+		case !apierrors.IsNotFound(err):
+			return none, fmt.Errorf("looking for %s: %w", name, err)
+		}
+		made = append(made, definition)
 	}
 	undo = func(ctx context.Context) error {
 		var all []error
-		for _, name := range []string{"servicemonitors.monitoring.coreos.com", "prometheusrules.monitoring.coreos.com"} {
-			definition := testenv.Definition()
-			definition.SetName(name)
+		for _, definition := range made {
 			all = append(all, client.IgnoreNotFound(c.Client.Delete(ctx, definition)))
 		}
 		return errors.Join(all...)
