@@ -46,6 +46,11 @@ func serves(t *testing.T, namespace, name string) {
 func newInstall(t *testing.T, namespace, image string, targets ...string) install {
 	t.Helper()
 	newGroup(t, namespace, namespace, targets...)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(suite.Kubectl(t, "--namespace="+namespace, "get", "-o", "yaml", "subscriptions,installplans,clusterserviceversions"))
+		}
+	})
 	newSource(t, namespace, "releases", image)
 	return installIn(namespace, "releases", namespace)
 }
