@@ -18,6 +18,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/discovery"
+	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
@@ -78,6 +79,9 @@ func (v Validator) review(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 		return nil, nil, errors.New(sanitize.Message(err))
 	}
 	warnings := oldImage(mc)
+	if short := render.MemoryWarning(objects, mc.Name); short != "" {
+		warnings = append(warnings, short)
+	}
 	unavailable := r.optional.Snapshot()
 	for _, object := range objects {
 		if reason := unavailable[object.GroupVersionKind()]; reason != discovery.Available {

@@ -72,7 +72,7 @@ func TestSpec_AcceptsExtraArgs(t *testing.T) {
 		"--extended=hot_max_factor=0.2", "--extended=warm_max_factor=2", "--extended=temporary_ttl=60",
 		"--extended=slab_reassign", "--extended=no_slab_reassign", "--extended=slab_automove", "--extended=slab_automove=0", "--extended=slab_automove=2",
 		"--extended=no_slab_automove", "--extended=slab_automove_ratio=0.8", "--extended=slab_automove_freeratio=0.01", "--extended=slab_automove_window=30",
-		"--extended=watcher_logbuf_size=256", "--extended=worker_logbuf_size=64", "--extended=read_buf_mem_limit=16",
+		"--extended=watcher_logbuf_size=256", "--extended=worker_logbuf_size=64",
 		"--extended=maxconns_fast", "--extended=no_maxconns_fast", "--extended=track_sizes", "--extended=modern",
 	} {
 		table[arg] = taken(fmt.Sprintf("extraArgs: [%q]", arg))

@@ -10,8 +10,8 @@ import (
 const (
 	memoryRange   = "memory must be between 16Mi and 1Ti, as a number of bytes or with a unit, such as 1536Mi, and without an exponent"
 	itemRange     = "maxItemSize must be between 1Ki and 1Gi, in whole kibibytes, as a number of bytes or with a unit, such as 2Mi, and without an exponent"
-	itemShare     = "maxItemSize may be at most half of memory (64Mi unless set)"
-	memoryLimit   = "the memory limit must be at least 1.1 times memory (64Mi unless set)"
+	itemShare     = "maxItemSize may be at most half of memory"
+	memoryLimit   = "the memory limit must be at least 1.1 times memory"
 	aboveLimit    = "the request of memory must not be above its limit"
 	connections   = "maxConnections must be at least 10 times threads (4 unless set) and 10 more"
 	extraArgsForm = "extraArgs takes options for tuning only"
@@ -76,13 +76,13 @@ func TestSpec_RejectsItemSizes(t *testing.T) {
 
 func TestSpec_RejectsItemsAboveHalfOfTheMemory(t *testing.T) {
 	testRefusals(t, []string{"spec.maxItemSize", itemShare},
-		"maxItemSize: 33Mi", "maxItemSize: 33555456", "memory: 64Mi, maxItemSize: 33Mi", "memory: 67108864, maxItemSize: 33555456",
+		"memory: 64Mi, maxItemSize: 33Mi", "memory: 67108864, maxItemSize: 33555456",
 		"memory: 16Mi, maxItemSize: 9Mi", "memory: 2147483647, maxItemSize: 1Gi")
 }
 
 func TestSpec_RejectsMemoryLimitsThatTheCacheWouldFill(t *testing.T) {
 	testRefusals(t, []string{"spec.resources", memoryLimit},
-		"resources: {limits: {memory: 64Mi}}", "resources: {limits: {memory: 73819750}}", "resources: {limits: {memory: 0}}", "resources: {limits: {memory: 1000m}}",
+		"memory: 64Mi, resources: {limits: {memory: 73819750}}", "memory: 64Mi, resources: {limits: {memory: 0}}", "memory: 64Mi, resources: {limits: {memory: 1000m}}",
 		"memory: 1Gi, resources: {limits: {memory: 1Gi}}", "memory: 1Gi, resources: {limits: {memory: 1126Mi}}", "memory: 1073741824, resources: {limits: {memory: 1181116006}}")
 }
 

@@ -9,8 +9,8 @@ import (
 
 // MemcachedSpec is the desired state of a Memcached. Every field is optional;
 // its description names the default.
-// +kubebuilder:validation:XValidation:rule="!has(self.maxItemSize) || [string(self.maxItemSize), string(has(self.memory) ? self.memory : '64Mi')].exists(q, !q.matches('^[0-9]+([.][0-9]+)?(m|[kMGTP]|[KMGTP]i)?$')) || quantity(string(self.maxItemSize)).asApproximateFloat() * 2.0 <= quantity(string(has(self.memory) ? self.memory : '64Mi')).asApproximateFloat()",fieldPath=".maxItemSize",message="maxItemSize may be at most half of memory (64Mi unless set)"
-// +kubebuilder:validation:XValidation:rule="!has(self.resources) || !has(self.resources.limits) || !has(self.resources.limits.memory) || [string(self.resources.limits.memory), string(has(self.memory) ? self.memory : '64Mi')].exists(q, !q.matches('^[0-9]+([.][0-9]+)?(m|[kMGTP]|[KMGTP]i)?$')) || quantity(string(self.resources.limits.memory)).asApproximateFloat() * 10.0 >= quantity(string(has(self.memory) ? self.memory : '64Mi')).asApproximateFloat() * 11.0",fieldPath=".resources",message="the memory limit must be at least 1.1 times memory (64Mi unless set): memcached needs room beside the cache, and the kernel would end it when the cache is full"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxItemSize) || !has(self.memory) || [string(self.maxItemSize), string(self.memory)].exists(q, !q.matches('^[0-9]+([.][0-9]+)?(m|[kMGTP]|[KMGTP]i)?$')) || quantity(string(self.maxItemSize)).asApproximateFloat() * 2.0 <= quantity(string(self.memory)).asApproximateFloat()",fieldPath=".maxItemSize",message="maxItemSize may be at most half of memory"
+// +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.resources) || !has(self.resources.limits) || !has(self.resources.limits.memory) || [string(self.resources.limits.memory), string(self.memory)].exists(q, !q.matches('^[0-9]+([.][0-9]+)?(m|[kMGTP]|[KMGTP]i)?$')) || quantity(string(self.resources.limits.memory)).asApproximateFloat() * 10.0 >= quantity(string(self.memory)).asApproximateFloat() * 11.0",fieldPath=".resources",message="the memory limit must be at least 1.1 times memory: memcached needs room beside the cache, and the kernel would end it when the cache is full"
 // +kubebuilder:validation:XValidation:rule="!has(self.preStop) || self.preStop.sleepSeconds < (has(self.terminationGracePeriodSeconds) ? self.terminationGracePeriodSeconds : 30)",fieldPath=".preStop",message="preStop.sleepSeconds must be less than terminationGracePeriodSeconds (30 unless set)"
 // +kubebuilder:validation:XValidation:rule="!has(self.auth) || !has(self.metrics)",fieldPath=".auth",message="auth and metrics exclude each other: the exporter cannot give a user name and a password"
 // +kubebuilder:validation:XValidation:rule="!has(self.networkPolicy) || !has(self.networkPolicy.metricsFrom) || has(self.metrics)",fieldPath=".networkPolicy",message="networkPolicy.metricsFrom needs metrics"
@@ -57,8 +57,9 @@ type MemcachedSpec struct {
 
 	// memory is the size of the cache of one pod, keys, values and metadata
 	// included: 16Mi to 1Ti, rounded down to whole mebibytes. Unless resources is
-	// set, the container gets 1.2 times as much memory, and at least 13Mi more. A
-	// change replaces the pods. Defaults to 64Mi.
+	// set, the container gets as much memory as memcached takes with it, with
+	// maxConnections, threads and tls. A change replaces the pods. Defaults to
+	// 64Mi.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:XIntOrString
@@ -145,8 +146,8 @@ type MemcachedSpec struct {
 	// resources are the resource requests and limits of the memcached container.
 	// They replace the default completely. The memory limit must be at least 1.1
 	// times memory, because otherwise the container would be OOM-killed when the
-	// cache is full. Defaults to a memory request and limit of 1.2 times memory,
-	// and at least 13Mi more, and to a CPU request of 50m.
+	// cache is full. Defaults to the memory that memcached takes with memory,
+	// maxConnections, threads and tls, and to a CPU request of 50m.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *Resources `json:"resources,omitempty"`
@@ -211,7 +212,7 @@ type MemcachedSpec struct {
 
 	// minReadySeconds is the time in seconds for which a new pod must be ready
 	// before the rollout continues: 0 to 540, less than the progress deadline of
-	// 600. A longer time lets the new pod fill its cache. Defaults to 5.
+	// 600. A longer time lets the new pod fill its cache. Defaults to 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=540
@@ -225,7 +226,9 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Roll-out",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Rollout *Rollout `json:"rollout,omitempty"`
 
-	// preStop delays the termination of a pod. Defaults to no delay.
+	// preStop delays the termination of a pod, which has left the Service by then,
+	// so that clients can resolve it again. Defaults to 5 seconds, and to no delay
+	// if terminationGracePeriodSeconds is 5 or less.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Before the stop",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	PreStop *PreStop `json:"preStop,omitempty"`

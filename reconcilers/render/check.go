@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
@@ -63,6 +65,9 @@ func (r *Renderer) check() template.Problems {
 	if r.templates.CanBuild() {
 		r.sets = newSets(r.templates, r.defaults.Log)
 		problems = append(problems, r.checkSets()...)
+	}
+	if len(problems) == 0 {
+		problems = r.tree.Problems(r.readPlain())
 	}
 	return withoutConsequences(problems.Sorted(), r.tree, r.shipped)
 }
@@ -165,4 +170,19 @@ func (r *Renderer) validate(set componentSet, verify bool) (*template.Prebuilt, 
 		problems[i].Set = set.name
 	}
 	return p, problems
+}
+
+// readPlain renders a Memcached without fields, and reads what values depend on.
+func (r *Renderer) readPlain() error {
+	objects, err := r.Render(&cachev1alpha1.Memcached{
+		ObjectMeta: metav1.ObjectMeta{Name: exampleName, Namespace: metav1.NamespaceDefault, UID: "0"},
+		Spec:       cachev1alpha1.MemcachedSpec{Size: new(int32(1)), ContainerPort: new(int32(11211))},
+	})
+	if err != nil {
+		return fmt.Errorf("a Memcached without fields cannot be rendered: %w", err)
+	}
+	container := memcachedContainer(objects, exampleName)
+	r.plain.capacity = capacityOf(container)
+	r.plain.sleepSeconds, _, _ = unstructured.NestedInt64(container, "lifecycle", "preStop", "sleep", "seconds")
+	return nil
 }

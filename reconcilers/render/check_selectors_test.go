@@ -97,10 +97,10 @@ func TestNew_RejectsExamplesThatLackFields(t *testing.T) {
 	t.Parallel()
 	for file, edit := range map[string]edits{
 		template.MemcachedFile: {template.MemcachedFile: replaced(t, template.MemcachedFile, "auth: {secretName: example-users, key: auth}", "auth: {secretName: example-users}")},
-		template.ValuesFile:    {template.ValuesFile: replaced(t, template.ValuesFile, "memory: {megabytes: \"64\", container: 77Mi}", "memory: {megabytes: \"64\"}")},
+		template.ValuesFile:    {template.ValuesFile: replaced(t, template.ValuesFile, "containerMemory: {request: 104Mi, limit: 143Mi,", "containerMemory: {request: 104Mi,")},
 	} {
 		_, err := New(edited(t, edit), Defaults{})
-		if err == nil || !strings.Contains(err.Error(), file+" does not set") || !strings.Contains(err.Error(), "replacements[1]") {
+		if err == nil || !strings.Contains(err.Error(), file+" does not set") || !strings.Contains(err.Error(), "replacements[") {
 			t.Errorf("without a field in %s: %v", file, err)
 		}
 	}

@@ -20,7 +20,7 @@ var features = []func(s *cachev1alpha1.MemcachedSpec, name, value string, n int3
 		s.Memory = resource.NewQuantity(int64(n)<<12, resource.BinarySI)
 	},
 	func(s *cachev1alpha1.MemcachedSpec, _, _ string, n int32) {
-		s.MaxItemSize = resource.NewQuantity(int64(n)<<10, resource.BinarySI)
+		s.MaxItemSize = resource.NewQuantity(int64(n)<<9, resource.BinarySI)
 	},
 	func(s *cachev1alpha1.MemcachedSpec, _, _ string, n int32) {
 		s.Threads, s.MaxConnections, s.Verbosity = new(n%64+1), &n, new(n%4)

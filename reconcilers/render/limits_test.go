@@ -146,18 +146,21 @@ func BenchmarkSpecBounds(b *testing.B) {
 func TestRender_NamespaceBuildsOneSetAtATime(t *testing.T) {
 	t.Parallel()
 	r := mustNew(t, shipped(t), Defaults{})
-	render := func(namespace string, threads *int32) error {
+	render := func(namespace string, edit func(*cachev1alpha1.MemcachedSpec)) error {
 		mc := plain()
-		mc.Namespace, mc.Spec.Threads = namespace, threads
+		mc.Namespace = namespace
+		edit(&mc.Spec)
 		_, err := r.Render(mc)
 		return err
 	}
 	r.sets.builders.LockKey("busy")
 	waiting := make(chan error)
-	go func() { waiting <- render("busy", nil) }()
+	go func() {
+		waiting <- render("busy", func(s *cachev1alpha1.MemcachedSpec) { s.MaxConnections = new(int32(100)) })
+	}()
 	for _, namespace := range []string{"other", "busy"} {
 		// For "busy", "other" has built it.
-		if err := render(namespace, new(int32(2))); err != nil {
+		if err := render(namespace, func(s *cachev1alpha1.MemcachedSpec) { s.Threads = new(int32(2)) }); err != nil {
 			t.Error(err)
 		}
 	}

@@ -28,7 +28,7 @@ func TestNew_ReportsTheWholeText(t *testing.T) {
 		want  string
 	}
 	for sentence, test := range map[string]row{
-		"a field of the wrong indentation": {inFile(t, deploymentFile, "  minReadySeconds: 5\n", "   minReadySeconds: 5\n"), `base/deployment.yaml:17: invalid YAML: did not find expected key`},
+		"a field of the wrong indentation": {inFile(t, deploymentFile, "  minReadySeconds: 0\n", "   minReadySeconds: 0\n"), `base/deployment.yaml:18: invalid YAML: did not find expected key`},
 		"a tab":                            {more("apiVersion: v1\nkind: ConfigMap\nmetadata:\n\tname: more\n"), `components/site/more.yaml:4: invalid YAML: found character that cannot start any token`},
 		"a tab in the second document":     {more("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n---\nkind: ConfigMap\nmetadata:\n\tname: other\n"), `components/site/more.yaml:7: invalid YAML: found character that cannot start any token`},
 		"a field written twice":            {more("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {}\ndata: {}\n"), `components/site/more.yaml:5: invalid YAML: key "data" already set in map`},
@@ -39,9 +39,9 @@ func TestNew_ReportsTheWholeText(t *testing.T) {
 		"a component of another kind":         {edits{siteFile: "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n"}, `components/site/kustomization.yaml:2: kind is Kustomization; a component has kind Component and apiVersion kustomize.config.k8s.io/v1alpha1`},
 		"a field that kustomize deprecates":   {inSite("commonLabels: {team: web}\n"), `components/site/kustomization.yaml:3: field "commonLabels" is refused: it changes selectors, which are immutable; use labels`},
 		"a misspelt field of a kustomization": {inSite("patches: []\nresource:\n- more.yaml\n"), `components/site/kustomization.yaml:4: unknown field "resource"; correct its name or its indentation, or remove it`},
-		"an unknown field of an object":       {inFile(t, deploymentFile, "        ports:\n", "        prots:\n"), `base/deployment.yaml:90: Deployment memcached: spec.template.spec.containers[name="memcached"].prots: unknown field; correct its name or its indentation, or remove it`},
+		"an unknown field of an object":       {inFile(t, deploymentFile, "        ports:\n", "        prots:\n"), `base/deployment.yaml:98: Deployment memcached: spec.template.spec.containers[name="memcached"].prots: unknown field; correct its name or its indentation, or remove it`},
 		"a field in the wrong case":           {inFile(t, deploymentFile, "  replicas: 1\n", "  Replicas: 1\n"), `base/deployment.yaml:13: Deployment memcached: spec.Replicas: unknown field; correct its name or its indentation, or remove it`},
-		"a value of the wrong type":           {inFile(t, deploymentFile, "minReadySeconds: 5", "minReadySeconds: five"), `base/deployment.yaml:18: Deployment memcached: spec.minReadySeconds: expected a number`},
+		"a value of the wrong type":           {inFile(t, deploymentFile, "minReadySeconds: 0", "minReadySeconds: five"), `base/deployment.yaml:19: Deployment memcached: spec.minReadySeconds: expected a number`},
 		"an object without a name":            {more("apiVersion: v1\nkind: ConfigMap\ndata: {}\n"), `components/site/more.yaml:2: ConfigMap: metadata.name is missing`},
 		"an object without a kind":            {more("apiVersion: v1\nmetadata: {name: more}\n"), `components/site/more.yaml:1: kind is missing`},
 		"an object with a namespace":          {more("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more\n  namespace: default\n"), `components/site/more.yaml:5: ConfigMap more: metadata.namespace is managed by the operator; remove it from the template`},
@@ -91,7 +91,7 @@ func TestNew_ReportsAllMistakes(t *testing.T) {
 		"components/site/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more, namespace: a}\nbinary: {}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\ndata:\n  a: [b]\n",
 	}), Defaults{})
 	const want = `templates: 7 problems:
-base/service.yaml:6: Service memcached: status is managed by the server; remove it from the template
+base/service.yaml:5: Service memcached: status is managed by the server; remove it from the template
 components/image/kustomization.yaml:10: replacements[0]: unable to find field "spec.template.spec.containers.[name=memcached].picture" in replacement target; correct the path, add the field to the template, or set options: {create: true} (with component image)
 components/site/kustomization.yaml:8: patches[0]: a JSON patch cannot remove /metadata/nothing: the object has no such field or index; correct the path, or remove the operation
 components/site/kustomization.yaml:10: patches[1]: a patch changes Service cache, which is in no template; name an object by the metadata.name of its template, such as memcached, not by its name in a cluster
@@ -117,7 +117,7 @@ func TestNew_ReportsAllMistakesOfFilesThatCannotBeBuilt(t *testing.T) {
 	const want = `templates: 8 problems:
 base/deployment.yaml:2: invalid YAML: found a tab character that violates indentation
 base/memcached.yaml:14: unknown field "spec.sise"; correct its name or its indentation, or remove it
-base/values.yaml:18: unknown field "openshift"; correct its name or its indentation, or remove it
+base/values.yaml:20: unknown field "openshift"; correct its name or its indentation, or remove it
 components/image/kustomization.yaml:4: unknown field "replacements[0].targets[0].fieldPath"; correct its name or its indentation, or remove it
 components/site/kustomization.yaml:3: resources: "a.yaml" does not exist in the templates; correct the path or add the file (remote and absolute paths are not supported)
 components/site/kustomization.yaml:3: resources: "b.yaml" does not exist in the templates; correct the path or add the file (remote and absolute paths are not supported)

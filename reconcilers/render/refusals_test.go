@@ -104,7 +104,7 @@ func TestNew_RejectsInvalidObjects(t *testing.T) {
 			[]string{deploymentFile, `spec.template.spec.containers[name="memcached"].imagepullpolicy`},
 		},
 		"a value of the wrong type": {
-			inFile(t, deploymentFile, "minReadySeconds: 5", "minReadySeconds: five"),
+			inFile(t, deploymentFile, "minReadySeconds: 0", "minReadySeconds: five"),
 			[]string{deploymentFile, "spec.minReadySeconds", "expected a number"},
 		},
 		"a date where a string belongs": {

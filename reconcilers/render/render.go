@@ -24,11 +24,13 @@ type Renderer struct {
 	templates  *template.Templates
 	parameters parameters
 	sets       *sets
-	defaults   Defaults
-	validator  template.Validator
-	kinds      []schema.GroupVersionKind
-	optional   map[schema.GroupVersionKind]bool
-	openShift  atomic.Bool
+	// plain is read from the templates by check; until then it is that of no templates.
+	plain     plainPod
+	defaults  Defaults
+	validator template.Validator
+	kinds     []schema.GroupVersionKind
+	optional  map[schema.GroupVersionKind]bool
+	openShift atomic.Bool
 }
 
 // New checks the files of tree, and the objects of each of its components alone and of
@@ -130,6 +132,9 @@ func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 	if err := applySpecPatches(r.validator, result, mc.Spec.Patches); err != nil {
 		return nil, err
 	}
+	if err := checkCapacity(result, mc.Name); err != nil {
+		return nil, err
+	}
 	if size <= smallJSON && len(mc.Spec.Patches) == 0 {
 		return result, nil
 	}
@@ -141,7 +146,7 @@ func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 
 // input returns the input of the build for mc.
 func (r *Renderer) input(mc *cachev1alpha1.Memcached) (template.Input, error) {
-	return newInput(mc, r.defaults.valuesFor(mc, r.openShift.Load()))
+	return newInput(mc, r.defaults.valuesFor(mc, r.plain, r.openShift.Load()))
 }
 
 // desiredObjects turns objects of the templates into those of mc, in the order in which to apply

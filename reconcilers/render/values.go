@@ -4,7 +4,6 @@ package render
 
 import (
 	"cmp"
-	"math"
 	"strconv"
 	"strings"
 
@@ -16,20 +15,8 @@ import (
 	"github.com/example/memcached-operator/reconcilers/guarded"
 )
 
-const (
-	kibibyte = 1 << 10
-	mebibyte = 1 << 20
-
-	// containerShare is the container's memory over the cache's, the figure of
-	// Grafana's Loki chart: connections and threads need room beside the cache.
-	containerShare = 1.2
-	// containerExtra is the minimum memory of the container beside the cache: with a cache
-	// of 8 MiB, memcached 1.6.45 used 14 MB.
-	containerExtra = 12.8 * mebibyte
-
-	// maxChunk is memcached's own slab_chunk_max, in kibibytes.
-	maxChunk = 512
-)
+// maxChunk is memcached's own slab_chunk_max, in kibibytes.
+const maxChunk = 512
 
 // Values holds the values that the templates need and kustomize cannot compute. It is a
 // resource of kind Values in the build, which replacements read beside the Memcached. An
@@ -42,8 +29,10 @@ type Values struct {
 	// ImagePullPolicy is spec.imagePullPolicy, otherwise Always for an Image with the tag
 	// latest. If it is empty, the template's policy is used.
 	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
-	// Memory is spec.memory in the units of memcached and the kubelet.
+	// Memory is spec.memory in the unit of memcached.
 	Memory *MemoryValues `json:"memory,omitempty"`
+	// ContainerMemory is present when a field is set on which it depends: spec.memory, maxConnections, threads or tls.
+	ContainerMemory *ContainerMemoryValues `json:"containerMemory,omitempty"`
 	// MaxItemSize is spec.maxItemSize in the units of memcached.
 	MaxItemSize *ItemSizeValues `json:"maxItemSize,omitempty"`
 	// Verbosity is present when spec.verbosity is more than 0.
@@ -58,6 +47,8 @@ type Values struct {
 	Reloader *ReloaderValues `json:"reloader,omitempty"`
 	// Metrics is present with spec.metrics.
 	Metrics *MetricsValues `json:"metrics,omitempty"`
+	// PreStop is present when a pod has no time for the preStop of the templates.
+	PreStop *PreStopValues `json:"preStop,omitempty"`
 	// OpenShift is true on OpenShift, which assigns users and groups to pods.
 	OpenShift bool `json:"openShift,omitempty"`
 }
@@ -66,9 +57,17 @@ type Values struct {
 type MemoryValues struct {
 	// Megabytes is the size of the cache in mebibytes, rounded down.
 	Megabytes string `json:"megabytes,omitempty"`
-	// Container is the memory of the container: 1.2 times the cache, and at least
-	// 12.8 MiB more, in whole mebibytes, rounded up.
-	Container string `json:"container,omitempty"`
+}
+
+// ContainerMemoryValues is what memcached takes with the cache, the connections and the threads of a Memcached, or of the
+// templates where it does not set them. docs/user/placement.md has the formula.
+type ContainerMemoryValues struct {
+	// Request is the container's memory with a full cache and all connections in use.
+	Request string `json:"request,omitempty"`
+	// Limit is the most that memcached takes: Request, and a page for each size of items.
+	Limit string `json:"limit,omitempty"`
+	// BufferMegabytes is the most that the buffers of connections take, in mebibytes: 24 KiB for each one of them.
+	BufferMegabytes string `json:"bufferMegabytes,omitempty"`
 }
 
 // ItemSizeValues is spec.maxItemSize, converted.
@@ -115,6 +114,12 @@ type MetricsValues struct {
 	TLS bool `json:"tls,omitempty"`
 }
 
+// PreStopValues holds the values computed from spec.terminationGracePeriodSeconds.
+type PreStopValues struct {
+	// Omit is always true.
+	Omit bool `json:"omit,omitempty"`
+}
+
 // Defaults holds the defaults and restrictions of the operator's environment. The zero
 // value uses the defaults of the templates and allows no privileged field.
 type Defaults struct {
@@ -134,8 +139,15 @@ type Defaults struct {
 	OperandImages guarded.Images
 }
 
+// plainPod is what the templates give the pods of a Memcached without fields, as far as values depend on it.
+type plainPod struct {
+	capacity
+	// sleepSeconds is the time of the preStop, in seconds; 0 means none.
+	sleepSeconds int64
+}
+
 // valuesFor computes the Values of mc.
-func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, openShift bool) Values {
+func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShift bool) Values {
 	spec := &mc.Spec
 	v := Values{
 		Image:     imageOr(spec.Image, d.Image),
@@ -149,7 +161,18 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, openShift bool) Values 
 		v.MaxItemSize = itemSizeValues(*spec.MaxItemSize)
 	}
 	if spec.Memory != nil {
-		v.Memory = memoryValues(*spec.Memory)
+		v.Memory = &MemoryValues{Megabytes: strconv.FormatInt(spec.Memory.Value()/mebibyte, 10)}
+	}
+	if spec.Memory != nil || spec.MaxConnections != nil || spec.Threads != nil || spec.TLS != nil {
+		c := plain.of(spec)
+		v.ContainerMemory = &ContainerMemoryValues{
+			Request:         strconv.FormatInt(c.request(), 10) + "Mi",
+			Limit:           strconv.FormatInt(c.limit(), 10) + "Mi",
+			BufferMegabytes: strconv.FormatInt(c.buffers(), 10),
+		}
+	}
+	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace <= plain.sleepSeconds && spec.PreStop == nil {
+		v.PreStop = &PreStopValues{Omit: true}
 	}
 	if spec.Verbosity != nil && *spec.Verbosity > 0 {
 		v.Verbosity = &VerbosityValues{Flag: "-" + strings.Repeat("v", int(min(*spec.Verbosity, 3)))}
@@ -178,15 +201,6 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, openShift bool) Values 
 		v.Metrics = &MetricsValues{Image: image, ImagePullPolicy: pullPolicy(image), TLS: spec.TLS != nil}
 	}
 	return v
-}
-
-func memoryValues(memory resource.Quantity) *MemoryValues {
-	bytes := memory.Value()
-	container := int64(math.Ceil(max(float64(bytes)*containerShare, float64(bytes)+containerExtra) / mebibyte))
-	return &MemoryValues{
-		Megabytes: strconv.FormatInt(bytes/mebibyte, 10),
-		Container: strconv.FormatInt(container, 10) + "Mi",
-	}
 }
 
 // itemSizeValues converts size. An item that is larger than a chunk is stored in several

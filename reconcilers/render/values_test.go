@@ -13,6 +13,9 @@ import (
 
 func quantity(s string) *resource.Quantity { return new(resource.MustParse(s)) }
 
+// tlsMemory is that of a Memcached with spec.tls alone.
+var tlsMemory = &ContainerMemoryValues{Request: "134Mi", Limit: "173Mi", BufferMegabytes: "24"}
+
 // computedValues are specs and the values computed from them.
 var computedValues = map[string]struct {
 	spec     cachev1alpha1.MemcachedSpec
@@ -20,26 +23,39 @@ var computedValues = map[string]struct {
 	want     Values
 }{
 	"returns nothing for an empty spec": {},
-	"gives the container 1.2 times the memory, rounded up": {
+	"adds connections, threads and the hash table to the memory": {
 		spec: cachev1alpha1.MemcachedSpec{Memory: quantity("1Gi")},
-		want: Values{Memory: &MemoryValues{Megabytes: "1024", Container: "1229Mi"}},
+		want: Values{Memory: &MemoryValues{Megabytes: "1024"}, ContainerMemory: &ContainerMemoryValues{Request: "1154Mi", Limit: "1193Mi", BufferMegabytes: "24"}},
 	},
 	"computes the values of the template from the defaults": {
 		spec: cachev1alpha1.MemcachedSpec{Memory: quantity("64Mi"), MaxItemSize: quantity("1Mi")},
-		want: Values{Memory: &MemoryValues{Megabytes: "64", Container: "77Mi"}, MaxItemSize: &ItemSizeValues{Bytes: "1048576"}},
+		want: Values{
+			Memory: &MemoryValues{Megabytes: "64"}, ContainerMemory: &ContainerMemoryValues{Request: "104Mi", Limit: "143Mi", BufferMegabytes: "24"},
+			MaxItemSize: &ItemSizeValues{Bytes: "1048576"},
+		},
 	},
-	"adds 12.8 MiB to a small memory": {
-		spec: cachev1alpha1.MemcachedSpec{Memory: quantity("16Mi")},
-		want: Values{Memory: &MemoryValues{Megabytes: "16", Container: "29Mi"}},
+	"needs less for few connections": {
+		spec: cachev1alpha1.MemcachedSpec{Memory: quantity("16Mi"), MaxConnections: new(int32(100)), Threads: new(int32(1))},
+		want: Values{Memory: &MemoryValues{Megabytes: "16"}, ContainerMemory: &ContainerMemoryValues{Request: "29Mi", Limit: "68Mi", BufferMegabytes: "3"}},
 	},
-	"rounds the memory down to mebibytes": {
-		spec: cachev1alpha1.MemcachedSpec{Memory: quantity("100M")},
-		want: Values{Memory: &MemoryValues{Megabytes: "95", Container: "115Mi"}},
+	"needs more for TLS": {
+		spec: cachev1alpha1.MemcachedSpec{TLS: &cachev1alpha1.TLS{SecretName: "tls"}},
+		want: Values{ContainerMemory: tlsMemory, Reloader: &ReloaderValues{Enabled: true}},
+	},
+	"rounds the memory down to mebibytes, and bounds the buffers": {
+		spec: cachev1alpha1.MemcachedSpec{Memory: quantity("100M"), MaxConnections: new(int32(500000))},
+		want: Values{Memory: &MemoryValues{Megabytes: "95"}, ContainerMemory: &ContainerMemoryValues{Request: "4699Mi", Limit: "4738Mi", BufferMegabytes: "4095"}},
 	},
 	"converts the largest memory": {
 		spec: cachev1alpha1.MemcachedSpec{Memory: quantity("1Ti")},
-		want: Values{Memory: &MemoryValues{Megabytes: "1048576", Container: "1258292Mi"}},
+		want: Values{Memory: &MemoryValues{Megabytes: "1048576"}, ContainerMemory: &ContainerMemoryValues{Request: "1146914Mi", Limit: "1146953Mi", BufferMegabytes: "24"}},
 	},
+	"leaves out the preStop for which there is no time": {
+		spec: cachev1alpha1.MemcachedSpec{TerminationGracePeriodSeconds: new(int64(5))},
+		want: Values{PreStop: &PreStopValues{Omit: true}},
+	},
+	"keeps the preStop for which there is time":     {spec: cachev1alpha1.MemcachedSpec{TerminationGracePeriodSeconds: new(int64(6))}},
+	"keeps the preStop that the Memcached asks for": {spec: cachev1alpha1.MemcachedSpec{TerminationGracePeriodSeconds: new(int64(3)), PreStop: &cachev1alpha1.PreStop{SleepSeconds: 2}}},
 	"keeps the chunk size for an item of half a mebibyte": {
 		spec: cachev1alpha1.MemcachedSpec{MaxItemSize: quantity("512Ki")},
 		want: Values{MaxItemSize: &ItemSizeValues{Bytes: "524288"}},
@@ -61,7 +77,7 @@ var computedValues = map[string]struct {
 	"enables the reloader with tls, in the image of the environment": {
 		spec:     cachev1alpha1.MemcachedSpec{TLS: &cachev1alpha1.TLS{SecretName: "tls"}},
 		defaults: Defaults{ReloaderImage: "busybox:1"},
-		want:     Values{Reloader: &ReloaderValues{Enabled: true, Image: "busybox:1"}},
+		want:     Values{ContainerMemory: tlsMemory, Reloader: &ReloaderValues{Enabled: true, Image: "busybox:1"}},
 	},
 	"enables the reloader with auth": {
 		spec: cachev1alpha1.MemcachedSpec{Auth: &cachev1alpha1.Auth{SecretName: "users"}},
@@ -69,18 +85,18 @@ var computedValues = map[string]struct {
 	},
 	"sets no mode for clientAuth None": {
 		spec: cachev1alpha1.MemcachedSpec{TLS: &cachev1alpha1.TLS{SecretName: "tls", ClientAuth: new(cachev1alpha1.ClientAuthNone)}},
-		want: Values{TLS: &TLSValues{}, Reloader: &ReloaderValues{Enabled: true}},
+		want: Values{ContainerMemory: tlsMemory, TLS: &TLSValues{}, Reloader: &ReloaderValues{Enabled: true}},
 	},
 	"sets mode 1 for clientAuth Request": {
 		spec: cachev1alpha1.MemcachedSpec{TLS: &cachev1alpha1.TLS{SecretName: "tls", ClientAuth: new(cachev1alpha1.ClientAuthRequest)}},
-		want: Values{TLS: &TLSValues{VerifyMode: "1"}, Reloader: &ReloaderValues{Enabled: true}},
+		want: Values{ContainerMemory: tlsMemory, TLS: &TLSValues{VerifyMode: "1"}, Reloader: &ReloaderValues{Enabled: true}},
 	},
 	"sets mode 2 for clientAuth Require, and TLS for metrics": {
 		spec: cachev1alpha1.MemcachedSpec{
 			TLS:     &cachev1alpha1.TLS{SecretName: "tls", ClientAuth: new(cachev1alpha1.ClientAuthRequire)},
 			Metrics: &cachev1alpha1.Metrics{},
 		},
-		want: Values{TLS: &TLSValues{VerifyMode: "2"}, Reloader: &ReloaderValues{Enabled: true}, Metrics: &MetricsValues{TLS: true}},
+		want: Values{ContainerMemory: tlsMemory, TLS: &TLSValues{VerifyMode: "2"}, Reloader: &ReloaderValues{Enabled: true}, Metrics: &MetricsValues{TLS: true}},
 	},
 	"uses the exporter image of the environment": {
 		spec:     cachev1alpha1.MemcachedSpec{Metrics: &cachev1alpha1.Metrics{}},
@@ -100,7 +116,7 @@ func TestValues_AreComputedFromTheSpec(t *testing.T) {
 	for name, test := range computedValues {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := test.defaults.valuesFor(&cachev1alpha1.Memcached{Spec: test.spec}, false)
+			got := test.defaults.valuesFor(&cachev1alpha1.Memcached{Spec: test.spec}, plainPod{shippedCapacity, 5}, false)
 			if !reflect.DeepEqual(got, test.want) {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}

@@ -48,7 +48,6 @@ var extraArgs = map[string]settings{
 	"--extended=no_maxconns_fast":             {"maxconns_fast": "no"},
 	"--extended=no_slab_automove":             {"slab_automove": "0"},
 	"--extended=no_slab_reassign":             {"slab_reassign": "no"},
-	"--extended=read_buf_mem_limit=8":         {"read_buf_mem_limit": "8388608"},
 	"--extended=slab_automove":                {"slab_automove": "1"},
 	"--extended=slab_automove=2":              {"slab_automove": "2"},
 	"--extended=slab_automove_freeratio=0.02": {"slab_automove_freeratio": "0.020"},

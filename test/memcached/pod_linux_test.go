@@ -46,6 +46,7 @@ type given struct {
 	secrets  map[string]secret // those that the spec names
 	reloader string            // the operator's RELATED_IMAGE_MEMCACHED_RELOADER
 	site     fs.FS             // the operator's --manifests-dir
+	cgroup   string            // of its containers; empty for the test's own
 }
 
 // start runs the pod that is rendered for g.
@@ -56,7 +57,9 @@ func start(t *testing.T, g given) *pod {
 	p.volumes = volumesOf(t, p.spec, g.secrets)
 	box := sandbox{UID: uint32(*p.spec.SecurityContext.RunAsUser), GID: uint32(*p.spec.SecurityContext.RunAsGroup)}
 	for _, c := range append(p.spec.InitContainers, p.spec.Containers...) {
-		box.Containers = append(box.Containers, containerOf(t, c, p.volumes))
+		made := containerOf(t, c, p.volumes)
+		made.Cgroup = g.cgroup
+		box.Containers = append(box.Containers, made)
 	}
 	command, err := box.command()
 	testenv.NoError(t, err)

@@ -34,6 +34,7 @@ type container struct {
 	Path         string // of the program, in the container
 	Args, Env    []string
 	Mounts       map[string]string // directories of the machine, by path in the container
+	Cgroup       string            // its directory; empty for the test's own
 }
 
 func TestMain(m *testing.M) {
@@ -96,6 +97,9 @@ func (s sandbox) run() error {
 		}
 		if err := command.Start(); err != nil {
 			return fmt.Errorf("starting container %s: %w", c.Name, err)
+		}
+		if err := join(c.Cgroup, command.Process.Pid); err != nil {
+			return fmt.Errorf("limiting container %s: %w", c.Name, err)
 		}
 		go func() { ended <- fmt.Errorf("container %s ended: %v", c.Name, command.Wait()) }() //nolint:errorlint // a nil error ends a container, too
 	}

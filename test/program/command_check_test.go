@@ -97,8 +97,8 @@ func TestCheck_ReportsWhatTheServerRejects(t *testing.T) {
 				"{\"app\":\"report\"}: `selector` does not match template `labels`\n1 errors, 0 warnings\n",
 		},
 		"a request above the limit": {
-			editedBase(t, "            memory: 77Mi\n          limits", "            memory: 78Mi\n          limits"),
-			"error: base/deployment.yaml:111: Deployment memcached: spec.template.spec.containers[0].resources.requests: the API server rejects it: Invalid value: \"78Mi\": must be less than or equal to memory limit of 77Mi\n1 errors, 0 warnings\n",
+			editedBase(t, "            memory: 104Mi\n          limits", "            memory: 144Mi\n          limits"),
+			"error: base/deployment.yaml:129: Deployment memcached: spec.template.spec.containers[0].resources.requests: the API server rejects it: Invalid value: \"144Mi\": must be less than or equal to memory limit of 143Mi\n1 errors, 0 warnings\n",
 		},
 		"a kind that is not served": {
 			more(t, "apiVersion: example.com/v1\nkind: Report\nmetadata: {name: report}\n"),

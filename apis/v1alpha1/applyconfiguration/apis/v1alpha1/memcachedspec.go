@@ -37,8 +37,9 @@ type MemcachedSpecApplyConfiguration struct {
 	PodMetadata *PodMetadataApplyConfiguration `json:"podMetadata,omitempty"`
 	// memory is the size of the cache of one pod, keys, values and metadata
 	// included: 16Mi to 1Ti, rounded down to whole mebibytes. Unless resources is
-	// set, the container gets 1.2 times as much memory, and at least 13Mi more. A
-	// change replaces the pods. Defaults to 64Mi.
+	// set, the container gets as much memory as memcached takes with it, with
+	// maxConnections, threads and tls. A change replaces the pods. Defaults to
+	// 64Mi.
 	Memory *resource.Quantity `json:"memory,omitempty"`
 	// maxConnections is the maximum number of client connections of one pod, 20 to
 	// 500000, and at least 10 times threads plus 10: memcached uses about 5
@@ -76,8 +77,8 @@ type MemcachedSpecApplyConfiguration struct {
 	// resources are the resource requests and limits of the memcached container.
 	// They replace the default completely. The memory limit must be at least 1.1
 	// times memory, because otherwise the container would be OOM-killed when the
-	// cache is full. Defaults to a memory request and limit of 1.2 times memory,
-	// and at least 13Mi more, and to a CPU request of 50m.
+	// cache is full. Defaults to the memory that memcached takes with memory,
+	// maxConnections, threads and tls, and to a CPU request of 50m.
 	Resources *ResourcesApplyConfiguration `json:"resources,omitempty"`
 	// nodeSelector selects the nodes of the pods by their labels, at most 16
 	// labels with 2048 characters. Defaults to none.
@@ -106,13 +107,15 @@ type MemcachedSpecApplyConfiguration struct {
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 	// minReadySeconds is the time in seconds for which a new pod must be ready
 	// before the rollout continues: 0 to 540, less than the progress deadline of
-	// 600. A longer time lets the new pod fill its cache. Defaults to 5.
+	// 600. A longer time lets the new pod fill its cache. Defaults to 0.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 	// rollout limits how many pods a rollout replaces at a time. Defaults to one:
 	// a new pod is created first, and an old one is deleted after the new one has
 	// been ready for minReadySeconds.
 	Rollout *RolloutApplyConfiguration `json:"rollout,omitempty"`
-	// preStop delays the termination of a pod. Defaults to no delay.
+	// preStop delays the termination of a pod, which has left the Service by then,
+	// so that clients can resolve it again. Defaults to 5 seconds, and to no delay
+	// if terminationGracePeriodSeconds is 5 or less.
 	PreStop *PreStopApplyConfiguration `json:"preStop,omitempty"`
 	// service holds additional metadata of the headless Service, and enables a
 	// second Service. Defaults to a headless Service only.
