@@ -201,17 +201,18 @@ func stripPod(object any) (any, error) {
 	return stripped, nil
 }
 
-// stripContainerStatuses keeps the containers that are waiting, and why they last terminated.
+// stripContainerStatuses keeps the containers that are waiting or have terminated before, and why and when.
 func stripContainerStatuses(containers []corev1.ContainerStatus) []corev1.ContainerStatus {
 	var stripped []corev1.ContainerStatus
 	for _, container := range containers {
-		if container.State.Waiting == nil {
+		last := container.LastTerminationState.Terminated
+		if container.State.Waiting == nil && last == nil {
 			continue
 		}
 		kept := corev1.ContainerStatus{Name: container.Name}
 		kept.State.Waiting = container.State.Waiting
-		if last := container.LastTerminationState.Terminated; last != nil {
-			kept.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: last.Reason, ExitCode: last.ExitCode}
+		if last != nil {
+			kept.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: last.Reason, ExitCode: last.ExitCode, FinishedAt: last.FinishedAt}
 		}
 		stripped = append(stripped, kept)
 	}

@@ -27,6 +27,7 @@ const (
 	reasonModifiedByAdmission = "ModifiedByAdmission"
 	reasonKindUnavailable     = "KindUnavailable"
 	reasonRolloutHalted       = "RolloutHalted"
+	reasonRestarted           = "Restarted"
 )
 
 // maxWarned bounds the number of Memcacheds whose warnings are remembered.
@@ -51,10 +52,13 @@ func (r recorder) record(ctx context.Context, observed *observation, next cachev
 	r.recordChanges(ctx, observed)
 	r.recordDrift(ctx, observed)
 	mc := observed.Memcached
-	if note := observed.SkippedKindsNote(); note != "" {
+	for _, news := range []struct{ reason, action, note string }{
+		{reasonKindUnavailable, "Skip", observed.SkippedKindsNote()},
+		{reasonRestarted, "Restart", observed.RestartNote()},
+	} {
 		ready := meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionReady)
-		if ready == nil || !strings.HasSuffix(ready.Message, note) {
-			r.warn(mc, reasonKindUnavailable, "Skip", note)
+		if news.note != "" && (ready == nil || !strings.Contains(ready.Message, news.note)) {
+			r.warn(mc, news.reason, news.action, news.note)
 		}
 	}
 	r.recordProblem(ctx, mc, next)

@@ -98,8 +98,10 @@ func sampled(errs ...error) []row {
 		targets = append(targets, newTarget("other", "other-58b7-"+string(rune('a'+len(results))), "node-3", "10.0.1.1"))
 		after, results = append(after, stats.Sample{}), append(results, err)
 	}
-	rows := newRows(targets, before, after, results)
-	return rows
+	targets[1].Pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "memcached", RestartCount: 2, LastTerminationState: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled"},
+	}}}
+	return newRows(targets, before, after, results)
 }
 
 func TestStatus_Golden(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/example/memcached-operator/internal/plugin/caches"
 	"github.com/example/memcached-operator/internal/plugin/stats"
+	reconciled "github.com/example/memcached-operator/reconcilers/status"
 )
 
 // none stands for a figure that there is not.
@@ -90,6 +91,21 @@ func (r row) ready() string {
 		return "True"
 	}
 	return "False"
+}
+
+// restarts returns how often memcached was restarted in the pod, and why it was the last time.
+func (r row) restarts() string {
+	for _, container := range r.Pod.Status.ContainerStatuses {
+		if container.Name != reconciled.MainContainer {
+			continue
+		}
+		count := strconv.FormatInt(int64(container.RestartCount), 10)
+		if last := container.LastTerminationState.Terminated; last != nil && last.Reason != "" {
+			count += " (" + last.Reason + ")"
+		}
+		return count
+	}
+	return none
 }
 
 func (r row) node() string { return cmp.Or(r.Pod.Spec.NodeName, none) }

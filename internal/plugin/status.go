@@ -153,13 +153,13 @@ func (s status) write(out io.Writer) error {
 	for _, object := range s.objects {
 		objects.add(object.Kind+"/"+object.Name, s.age(object.CreationTimestamp))
 	}
-	pods := table{head: []string{"POD", "NODE", "READY", "VERSION", "FILL", "HIT RATIO", "EVICTIONS/S", "CONNECTIONS", "SKEW"}}
+	pods := table{head: []string{"POD", "NODE", "READY", "RESTARTS", "VERSION", "FILL", "HIT RATIO", "EVICTIONS/S", "CONNECTIONS", "SKEW"}}
 	for _, r := range s.rows {
 		if r.err != nil {
-			pods.add(r.Pod.Name, r.node(), r.ready(), podProblem(r.err))
+			pods.add(r.Pod.Name, r.node(), r.ready(), r.restarts(), podProblem(r.err))
 			continue
 		}
-		pods.add(r.Pod.Name, r.node(), r.ready(), r.sample.Version, r.fill(), r.hitRatio(), r.perSecond(evictions), r.connections(), r.skewText())
+		pods.add(r.Pod.Name, r.node(), r.ready(), r.restarts(), r.sample.Version, r.fill(), r.hitRatio(), r.perSecond(evictions), r.connections(), r.skewText())
 	}
 	for _, t := range []table{conditions, objects, pods} {
 		if len(t.rows) == 0 {

@@ -38,11 +38,11 @@ type evaluation struct {
 	message string
 }
 
-// evaluate returns the first result of the checks. Skipped kinds, drift and the wait for a rollout are
-// appended to its message.
+// evaluate returns the first result of the checks. A restart, skipped kinds, drift and the wait for a rollout
+// are appended to its message.
 func evaluate(o Observation) evaluation {
 	result := firstResult(o)
-	for _, note := range []string{o.SkippedKindsNote(), o.DriftNote(), o.RolloutNote} {
+	for _, note := range []string{o.RestartNote(), o.SkippedKindsNote(), o.DriftNote(), o.RolloutNote} {
 		if note != "" {
 			note = "; " + note
 			result.message = sanitize.TextOf(result.message, max(0, sanitize.MaxBytes-len(note))) + note

@@ -201,6 +201,18 @@ func waits(name, reason, message string) given {
 	})
 }
 
+// restarted lets memcached in a pod run again after an end, minutes ago.
+func restarted(name string, minutes int, reason string, code int32) given {
+	return podIs(name, func(pod *corev1.Pod) {
+		ended := metav1.NewTime(now.Add(-time.Duration(minutes) * time.Minute))
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: MainContainer, LastTerminationState: corev1.ContainerState{
+				Terminated: &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code, FinishedAt: ended},
+			},
+		})
+	})
+}
+
 func terminating(pod *corev1.Pod) {
 	pod.DeletionTimestamp = &metav1.Time{Time: now}
 }

@@ -124,6 +124,10 @@ var rollouts = map[string]row{
 		})),
 		reconciling, "CrashLoopBackOff", "pod cache-a: " + crashWords + " (last exit: OOMKilled, code 137)", true,
 	},
+	"tells of the last restart of a pod that runs again": {
+		all(restarted("cache-b", 9, "Error", 139), restarted("cache-a", 2, "OOMKilled", 137), restarted("cache-c", 1, "", 1), podIs("cache-c", terminating)),
+		ready, "Ready", "all pods are up to date and ready; memcached in pod cache-a was restarted at 2026-03-01T11:58:00Z (OOMKilled, exit code 137) and lost its part of the cache", true,
+	},
 	"reports a last exit without a reason as an error": {
 		all(oneMissing, waits("cache-a", "CrashLoopBackOff", crashWords), podIs("cache-a", func(pod *corev1.Pod) {
 			pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1}

@@ -3,6 +3,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -85,6 +86,33 @@ func (o Observation) DriftNote() string {
 		return ""
 	}
 	return sanitize.TextOf("an admission policy or webhook modifies "+strings.Join(modified, ", "), sanitize.MaxBytes/2)
+}
+
+// RestartNote returns which pod's memcached was restarted last, why and when; it is empty when there is none. A restart
+// empties the pod's part of the cache, which nothing else shows once the pod is ready again. The message of the Ready
+// condition ends with it until the pod is replaced.
+func (o Observation) RestartNote() string {
+	var last *corev1.ContainerStateTerminated
+	name := ""
+	for _, pod := range o.Pods {
+		if !isActive(pod) {
+			continue
+		}
+		for _, container := range pod.Status.ContainerStatuses {
+			ended := container.LastTerminationState.Terminated
+			if container.Name != MainContainer || container.State.Waiting != nil || ended == nil {
+				continue
+			}
+			if last == nil || last.FinishedAt.Before(&ended.FinishedAt) || last.FinishedAt.Equal(&ended.FinishedAt) && pod.Name < name {
+				last, name = ended, pod.Name
+			}
+		}
+	}
+	if last == nil {
+		return ""
+	}
+	return sanitize.TextOf(fmt.Sprintf("memcached in pod %s was restarted at %s (%s, exit code %d) and lost its part of the cache",
+		name, last.FinishedAt.UTC().Format(time.RFC3339), cmp.Or(last.Reason, "Error"), last.ExitCode), sanitize.MaxBytes/2)
 }
 
 // IsPaused reports whether spec.paused is true.
