@@ -53,8 +53,8 @@ func TestStatusWriter_IgnoresConditionsOfOthers(t *testing.T) {
 	// Reverting the Service changes nothing in the status. When it was reverted the second time,
 	// the reconcile that did it the first time has ended.
 	for range 2 {
-		suite.Patch(t, service(namespace, "shared"), `{"spec":{"publishNotReadyAddresses":false}}`)
-		eventually(t, service(namespace, "shared"), "the Service is reverted", func(s *corev1.Service) bool { return s.Spec.PublishNotReadyAddresses })
+		suite.Patch(t, service(namespace, "shared"), `{"spec":{"publishNotReadyAddresses":true}}`)
+		eventually(t, service(namespace, "shared"), "the Service is reverted", func(s *corev1.Service) bool { return !s.Spec.PublishNotReadyAddresses })
 	}
 	if writes := o.Matching("/memcacheds/shared/status")[before:]; len(writes) > 0 {
 		t.Errorf("writes of the status: %v", writes)
