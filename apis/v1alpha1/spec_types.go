@@ -227,8 +227,8 @@ type MemcachedSpec struct {
 	Rollout *Rollout `json:"rollout,omitempty"`
 
 	// preStop delays the termination of a pod, which has left the Service by then,
-	// so that clients can resolve it again. Defaults to 5 seconds, and to no delay
-	// if terminationGracePeriodSeconds is 5 or less.
+	// so that clients can resolve it again. Defaults to 7 seconds, and to no delay
+	// if terminationGracePeriodSeconds is 7 or less.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Before the stop",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	PreStop *PreStop `json:"preStop,omitempty"`

@@ -51,10 +51,10 @@ var computedValues = map[string]struct {
 		want: Values{Memory: &MemoryValues{Megabytes: "1048576"}, ContainerMemory: &ContainerMemoryValues{Request: "1146914Mi", Limit: "1146953Mi", BufferMegabytes: "24"}},
 	},
 	"leaves out the preStop for which there is no time": {
-		spec: cachev1alpha1.MemcachedSpec{TerminationGracePeriodSeconds: new(int64(5))},
+		spec: cachev1alpha1.MemcachedSpec{TerminationGracePeriodSeconds: new(int64(7))},
 		want: Values{PreStop: &PreStopValues{Omit: true}},
 	},
-	"keeps the preStop for which there is time":     {spec: cachev1alpha1.MemcachedSpec{TerminationGracePeriodSeconds: new(int64(6))}},
+	"keeps the preStop for which there is time":     {spec: cachev1alpha1.MemcachedSpec{TerminationGracePeriodSeconds: new(int64(8))}},
 	"keeps the preStop that the Memcached asks for": {spec: cachev1alpha1.MemcachedSpec{TerminationGracePeriodSeconds: new(int64(3)), PreStop: &cachev1alpha1.PreStop{SleepSeconds: 2}}},
 	"keeps the chunk size for an item of half a mebibyte": {
 		spec: cachev1alpha1.MemcachedSpec{MaxItemSize: quantity("512Ki")},
@@ -116,7 +116,7 @@ func TestValues_AreComputedFromTheSpec(t *testing.T) {
 	for name, test := range computedValues {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := test.defaults.valuesFor(&cachev1alpha1.Memcached{Spec: test.spec}, plainPod{shippedCapacity, 5}, false)
+			got := test.defaults.valuesFor(&cachev1alpha1.Memcached{Spec: test.spec}, plainPod{shippedCapacity, 7}, false)
 			if !reflect.DeepEqual(got, test.want) {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}

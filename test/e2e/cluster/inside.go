@@ -6,6 +6,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,6 +30,14 @@ func (c *Cluster) Inside(t testing.TB, namespace string) *Inside {
 	t.Helper()
 	c.startPod(t, namespace, "client", "image: "+BusyboxImage+`, command: [sleep, "3600"]`)
 	return &Inside{Cluster: c, namespace: namespace}
+}
+
+// Start starts a pod that runs a shell script in namespace.
+func (c *Cluster) Start(t testing.TB, namespace, name, script string) {
+	t.Helper()
+	quoted, err := json.Marshal([]string{"sh", "-c", script})
+	testenv.NoError(t, err)
+	c.startPod(t, namespace, name, "image: "+BusyboxImage+", command: "+string(quoted))
 }
 
 // startPod starts a pod with one container, as Pod Security's level "restricted" asks for it, and waits until it is ready.

@@ -114,8 +114,8 @@ type MemcachedSpecApplyConfiguration struct {
 	// been ready for minReadySeconds.
 	Rollout *RolloutApplyConfiguration `json:"rollout,omitempty"`
 	// preStop delays the termination of a pod, which has left the Service by then,
-	// so that clients can resolve it again. Defaults to 5 seconds, and to no delay
-	// if terminationGracePeriodSeconds is 5 or less.
+	// so that clients can resolve it again. Defaults to 7 seconds, and to no delay
+	// if terminationGracePeriodSeconds is 7 or less.
 	PreStop *PreStopApplyConfiguration `json:"preStop,omitempty"`
 	// service holds additional metadata of the headless Service, and enables a
 	// second Service. Defaults to a headless Service only.
