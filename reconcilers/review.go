@@ -41,8 +41,8 @@ func (v Validator) ValidateCreate(_ context.Context, mc *cachev1alpha1.Memcached
 	return warnings, err
 }
 
-// ValidateUpdate implements admission.Validator. It rejects mc if it would become stalled, unless before was already
-// for the same reason, and warns if all pods would be replaced.
+// ValidateUpdate implements admission.Validator. It rejects mc if it would become stalled, unless before was already: a
+// user may mend one of two faults, or change something else. It warns if all pods would be replaced.
 func (v Validator) ValidateUpdate(_ context.Context, before, mc *cachev1alpha1.Memcached) (admission.Warnings, error) {
 	if mc.DeletionTimestamp != nil || equality.Semantic.DeepEqual(before.Spec, mc.Spec) {
 		return nil, nil
@@ -50,7 +50,7 @@ func (v Validator) ValidateUpdate(_ context.Context, before, mc *cachev1alpha1.M
 	next, warnings, err := v.review(mc)
 	previous, _, errBefore := v.review(before)
 	switch {
-	case err != nil && errBefore != nil && err.Error() == errBefore.Error():
+	case err != nil && errBefore != nil:
 		return admission.Warnings{err.Error()}, nil
 	case err != nil:
 		return nil, err

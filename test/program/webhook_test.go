@@ -65,6 +65,12 @@ func TestWebhook_RejectsWhatWouldBecomeStalled(t *testing.T) {
 			if got := w.warnings.take(); got != stalled {
 				t.Errorf("the warning is %s, want %s", got, stalled)
 			}
+			// Also if another fault is left.
+			testenv.NoError(t, w.client.Patch(t.Context(), testenv.Memcached(w.namespace, "stalled", 1), client.RawPatch(types.MergePatchType,
+				[]byte(`{"spec": {"patches": [{"target": {"kind": "Deployment"}, "patch": "spec: {minReadySeconds: soon}"}]}}`))))
+			if got := w.warnings.take(); got == "" {
+				t.Error("there is no warning of another fault")
+			}
 		})
 	}
 }
@@ -105,6 +111,9 @@ func TestWebhook_Warns(t *testing.T) {
 		{"a scale-down", `{"spec": {"size": 1}}`, "ServiceMonitor is skipped: not served by the API server"},
 		{"a change of the only pod", `{"spec": {"threads": 5}}`, "ServiceMonitor is skipped: not served by the API server\nreplaces the only pod; its cached data is lost"},
 		{"a change while it is paused", `{"spec": {"paused": true, "threads": 4}}`, "ServiceMonitor is skipped: not served by the API server"},
+		{"a memory limit that is too small for all connections", `{"spec": {"resources": {"limits": {"memory": "90Mi"}}}}`,
+			"ServiceMonitor is skipped: not served by the API server\nmemory limit 90Mi: with a cache of 64Mi, 1024 connections and 4 threads memcached takes up to 143Mi, and the kernel kills it beyond the limit"},
+		{"a memory limit of its own that suffices", `{"spec": {"resources": {"limits": {"memory": "143Mi"}}}}`, "ServiceMonitor is skipped: not served by the API server"},
 	} {
 		if got := w.patch(mc, test.patch); got != test.want {
 			t.Errorf("%s: the warnings are\n%s\nwant\n%s", test.sentence, got, test.want)
