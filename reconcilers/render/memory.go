@@ -22,10 +22,11 @@ const (
 // What memcached takes beside the cache. The figures were measured with 1.6.45 on amd64, where its source does not give
 // them; test/load checks their sum with the kernel's limit.
 const (
-	// smallestItem is the size in bytes of the smallest slab chunk, and smallestTable the number of buckets of 8 bytes
-	// with which the hash table begins.
+	// smallestItem is the size in bytes of the smallest slab chunk; smallestTable and largestTable are the number of
+	// buckets of 8 bytes with which the hash table begins and ends.
 	smallestItem  = 96
 	smallestTable = 1 << 16
+	largestTable  = 1 << 32
 	// pagesBeside is what the slab classes take beyond the size of the cache: once it is full, each of the 39 classes
 	// still gets its first page of 1 MiB.
 	pagesBeside = 39 * mebibyte
@@ -66,7 +67,7 @@ func (c capacity) buffers() int64 {
 func (c capacity) request() int64 {
 	items := c.megabytes * mebibyte / smallestItem
 	buckets := int64(smallestTable)
-	for items > buckets*3/2 { // it doubles the table, and holds both until all items have moved
+	for items > buckets*3/2 && buckets < largestTable { // it doubles the table, and holds both until all items have moved
 		buckets *= 2
 	}
 	bytes := c.megabytes*mebibyte + 12*buckets + c.buffers()*mebibyte + c.connections*perConnection + c.threads*perThread + program
@@ -153,12 +154,12 @@ func memoryLimit(container map[string]any) int64 {
 }
 
 // checkCapacity returns an error for rendered objects whose cache could not be filled or started: with a memory limit of
-// less than 1.1 times the cache, or with items of more than half of it.
+// less than 1.1 times the cache (and than it takes, if it is very large), or with items of more than half of it.
 func checkCapacity(objects []*unstructured.Unstructured, name string) error {
 	container := memcachedContainer(objects, name)
 	limit := memoryLimit(container)
 	c := capacityOf(container)
-	if limit != 0 && limit*10 < c.megabytes*mebibyte*11 {
+	if limit != 0 && limit*10 < c.megabytes*mebibyte*11 && limit < c.request()*mebibyte {
 		return fmt.Errorf("Deployment %s: the memory limit of container memcached, %s, is less than 1.1 times its cache of %dMi: the kernel would kill memcached when the cache is full; remove resources.limits.memory or set it to %dMi, or set a smaller memory",
 			name, resource.NewQuantity(limit, resource.BinarySI), c.megabytes, c.limit())
 	}

@@ -47,8 +47,9 @@ type Values struct {
 	Reloader *ReloaderValues `json:"reloader,omitempty"`
 	// Metrics is present with spec.metrics.
 	Metrics *MetricsValues `json:"metrics,omitempty"`
-	// PreStop is present when a pod has no time for the preStop of the templates.
-	PreStop *PreStopValues `json:"preStop,omitempty"`
+	// OmitPreStop is true when a pod has no time for the preStop of the templates: spec.terminationGracePeriodSeconds is
+	// not longer, and spec.preStop is not set.
+	OmitPreStop bool `json:"omitPreStop,omitempty"`
 	// OpenShift is true on OpenShift, which assigns users and groups to pods.
 	OpenShift bool `json:"openShift,omitempty"`
 }
@@ -114,12 +115,6 @@ type MetricsValues struct {
 	TLS bool `json:"tls,omitempty"`
 }
 
-// PreStopValues holds the values computed from spec.terminationGracePeriodSeconds.
-type PreStopValues struct {
-	// Omit is always true.
-	Omit bool `json:"omit,omitempty"`
-}
-
 // Defaults holds the defaults and restrictions of the operator's environment. The zero
 // value uses the defaults of the templates and allows no privileged field.
 type Defaults struct {
@@ -172,7 +167,7 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShi
 		}
 	}
 	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace <= plain.sleepSeconds && spec.PreStop == nil {
-		v.PreStop = &PreStopValues{Omit: true}
+		v.OmitPreStop = true
 	}
 	if spec.Verbosity != nil && *spec.Verbosity > 0 {
 		v.Verbosity = &VerbosityValues{Flag: "-" + strings.Repeat("v", int(min(*spec.Verbosity, 3)))}

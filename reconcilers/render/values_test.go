@@ -48,11 +48,11 @@ var computedValues = map[string]struct {
 	},
 	"converts the largest memory": {
 		spec: cachev1alpha1.MemcachedSpec{Memory: quantity("1Ti")},
-		want: Values{Memory: &MemoryValues{Megabytes: "1048576"}, ContainerMemory: &ContainerMemoryValues{Request: "1146914Mi", Limit: "1146953Mi", BufferMegabytes: "24"}},
+		want: Values{Memory: &MemoryValues{Megabytes: "1048576"}, ContainerMemory: &ContainerMemoryValues{Request: "1097762Mi", Limit: "1097801Mi", BufferMegabytes: "24"}},
 	},
 	"leaves out the preStop for which there is no time": {
 		spec: cachev1alpha1.MemcachedSpec{TerminationGracePeriodSeconds: new(int64(7))},
-		want: Values{PreStop: &PreStopValues{Omit: true}},
+		want: Values{OmitPreStop: true},
 	},
 	"keeps the preStop for which there is time":     {spec: cachev1alpha1.MemcachedSpec{TerminationGracePeriodSeconds: new(int64(8))}},
 	"keeps the preStop that the Memcached asks for": {spec: cachev1alpha1.MemcachedSpec{TerminationGracePeriodSeconds: new(int64(3)), PreStop: &cachev1alpha1.PreStop{SleepSeconds: 2}}},

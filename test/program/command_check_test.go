@@ -98,7 +98,7 @@ func TestCheck_ReportsWhatTheServerRejects(t *testing.T) {
 		},
 		"a request above the limit": {
 			editedBase(t, "            memory: 104Mi\n          limits", "            memory: 144Mi\n          limits"),
-			"error: base/deployment.yaml:129: Deployment memcached: spec.template.spec.containers[0].resources.requests: the API server rejects it: Invalid value: \"144Mi\": must be less than or equal to memory limit of 143Mi\n1 errors, 0 warnings\n",
+			"error: base/deployment.yaml:131: Deployment memcached: spec.template.spec.containers[0].resources.requests: the API server rejects it: Invalid value: \"144Mi\": must be less than or equal to memory limit of 143Mi\n1 errors, 0 warnings\n",
 		},
 		"a kind that is not served": {
 			more(t, "apiVersion: example.com/v1\nkind: Report\nmetadata: {name: report}\n"),
@@ -132,7 +132,7 @@ func TestCheck_ReportsAChangedSelector(t *testing.T) {
 	namespace := newApplied(t)
 	before := suite.Deployment(t, namespace, "cache").ResourceVersion
 	code, out, stderr := check(t, "-n", namespace, "--manifests-dir", dir)
-	const want = "error: base/deployment.yaml:27: Deployment memcached: spec.selector: the API server rejects it: Invalid value: " +
+	const want = "error: base/deployment.yaml:28: Deployment memcached: spec.selector: the API server rejects it: Invalid value: " +
 		`{"matchLabels":{"memcached_cr":"cache"}}: field is immutable (for a live Memcached)` + "\n1 errors, 0 warnings\n"
 	if code != 1 || out != want || stderr != "" {
 		t.Errorf("the exit code is %d and the output\n%s%s\nwant\n%s", code, out, stderr, want)
