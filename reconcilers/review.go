@@ -51,7 +51,7 @@ func (v Validator) ValidateUpdate(_ context.Context, before, mc *cachev1alpha1.M
 	previous, _, errBefore := v.review(before)
 	switch {
 	case err != nil && errBefore != nil:
-		return admission.Warnings{err.Error()}, nil
+		return admission.Warnings{err.Error()}, nil //nolint:nilerr // it is the warning
 	case err != nil:
 		return nil, err
 	case errBefore == nil:

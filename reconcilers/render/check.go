@@ -120,6 +120,15 @@ type componentSet struct {
 	name string
 }
 
+// file returns the file of the component that the set is about: the site's for those of an empty Memcached.
+func (s componentSet) file() string {
+	component, ok := strings.CutPrefix(s.name, "with component ")
+	if !ok {
+		component = "site"
+	}
+	return "components/" + component + "/kustomization.yaml"
+}
+
 func (r *Renderer) setsToValidate() ([]componentSet, error) {
 	empty, err := r.input(&cachev1alpha1.Memcached{})
 	if err != nil {
@@ -161,10 +170,16 @@ func withParents(name string, all []string) []string {
 }
 
 // validate validates the objects of a set, and their names. verify also verifies the placeholders.
-func (r *Renderer) validate(set componentSet, verify bool) (*template.Prebuilt, template.Problems) {
-	p, problems := r.templates.Validate(set.components, verify)
+func (r *Renderer) validate(set componentSet, verify bool) (p *template.Prebuilt, problems template.Problems) {
+	defer func() {
+		if cause := recover(); cause != nil { // in kustomize, or in what prepares its templates
+			p, problems = nil, r.tree.Problems(fmt.Errorf("%s: the build crashes: %v; undo the last edit, and report it", set.file(), cause))
+		}
+	}()
+	p, problems = r.templates.Validate(set.components, verify)
 	if p != nil {
-		problems = r.tree.Problems(checkNames(r.templates, p, r.templates.Example(set.components)))
+		example := r.templates.Example(set.components)
+		problems = r.tree.Problems(checkNames(r.templates, p, example), checkExampleSizes(r.templates, p, example))
 	}
 	for i := range problems {
 		problems[i].Set = set.name
@@ -179,7 +194,7 @@ func (r *Renderer) readPlain() error {
 		Spec:       cachev1alpha1.MemcachedSpec{Size: new(int32(1)), ContainerPort: new(int32(11211))},
 	})
 	if err != nil {
-		return fmt.Errorf("a Memcached without fields cannot be rendered: %w", err)
+		return fmt.Errorf("%s: no Memcached could be rendered: %w", r.templates.FileOfKind(deployment), err)
 	}
 	container := memcachedContainer(objects, exampleName)
 	r.plain.capacity = capacityOf(container)

@@ -3,6 +3,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -66,6 +67,22 @@ func checkSizes(objects []*unstructured.Unstructured) error {
 		}
 	}
 	return nil
+}
+
+// checkExampleSizes returns an error for each object of the example that no Memcached could have.
+func checkExampleSizes(templates *template.Templates, p *template.Prebuilt, example template.Input) error {
+	objects, err := objectsNamed(p, example, exampleName)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for i, object := range objects {
+		if err := checkSizes([]*unstructured.Unstructured{object}); err != nil {
+			id := p.Names().Objects[i]
+			errs = append(errs, fmt.Errorf("%s: %s %s: every Memcached would exceed a limit: %w", templates.File(id), id.Kind, id.Name, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // isSmall reports whether object is certainly within the limits, as most are, in a third of

@@ -98,10 +98,12 @@ func (c capacity) of(spec *cachev1alpha1.MemcachedSpec) capacity {
 	return c
 }
 
+var deployment = appsv1.SchemeGroupVersion.WithKind("Deployment")
+
 // memcachedContainer returns the container memcached of the Deployment of the Memcached called name, or nil.
 func memcachedContainer(objects []*unstructured.Unstructured, name string) map[string]any {
 	for _, object := range objects {
-		if object.GroupVersionKind() != appsv1.SchemeGroupVersion.WithKind("Deployment") || object.GetName() != name {
+		if object.GroupVersionKind() != deployment || object.GetName() != name {
 			continue
 		}
 		containers, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "template", "spec", "containers")
@@ -160,12 +162,12 @@ func checkCapacity(objects []*unstructured.Unstructured, name string) error {
 	limit := memoryLimit(container)
 	c := capacityOf(container)
 	if limit != 0 && limit*10 < c.megabytes*mebibyte*11 && limit < c.request()*mebibyte {
-		return fmt.Errorf("Deployment %s: the memory limit of container memcached, %s, is less than 1.1 times its cache of %dMi: the kernel would kill memcached when the cache is full; remove resources.limits.memory or set it to %dMi, or set a smaller memory",
-			name, resource.NewQuantity(limit, resource.BinarySI), c.megabytes, c.limit())
+		return fmt.Errorf("%s %s: the memory limit of container memcached, %s, is less than 1.1 times its cache of %dMi: the kernel would kill memcached when the cache is full; remove resources.limits.memory or set it to %dMi, or set a smaller memory",
+			deployment.Kind, name, resource.NewQuantity(limit, resource.BinarySI), c.megabytes, c.limit())
 	}
 	if c.maxItemSize*2 > c.megabytes*mebibyte {
-		return fmt.Errorf("Deployment %s: items of %s are more than half of the cache of %dMi, with which memcached does not start; set a smaller maxItemSize or more memory",
-			name, resource.NewQuantity(c.maxItemSize, resource.BinarySI), c.megabytes)
+		return fmt.Errorf("%s %s: items of %s are more than half of the cache of %dMi, with which memcached does not start; set a smaller maxItemSize or more memory",
+			deployment.Kind, name, resource.NewQuantity(c.maxItemSize, resource.BinarySI), c.megabytes)
 	}
 	return nil
 }

@@ -107,6 +107,18 @@ func TestNew_RejectsInvalidObjects(t *testing.T) {
 			inFile(t, deploymentFile, "minReadySeconds: 0", "minReadySeconds: five"),
 			[]string{deploymentFile, "spec.minReadySeconds", "expected a number"},
 		},
+		"an object that exceeds the limit for every Memcached": {
+			listed(t, "more.yaml", edits{"base/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {a: " + strings.Repeat("x", 300_000) + "}\n"}),
+			[]string{"base/more.yaml: ConfigMap more: every Memcached would exceed a limit", "has 300"},
+		},
+		"a memory limit below the cache": {
+			inFile(t, deploymentFile, "value: \"64\"", "value: \"1024\""),
+			[]string{deploymentFile + ": no Memcached could be rendered: Deployment memcached-operator-dry-run: the memory limit of container memcached, 143Mi, is less than 1.1 times its cache of 1024Mi"},
+		},
+		"a replacement by an item of a list, which crashes the build": {
+			inSite("replacements: [{source: {kind: Memcached, fieldPath: spec.extraArgs.0}, targets: [{select: {kind: Deployment}, fieldPaths: [metadata.annotations.x], options: {create: true}}]}]\n"),
+			[]string{siteFile + ": the build crashes: "},
+		},
 		"a date where a string belongs": {
 			listed(t, "more.yaml", edits{"base/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {since: 2026-01-01}\n"}),
 			[]string{"base/more.yaml", "data: since", "quoted string"},

@@ -141,20 +141,8 @@ type plainPod struct {
 	sleepSeconds int64
 }
 
-// valuesFor computes the Values of mc.
-func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShift bool) Values {
-	spec := &mc.Spec
-	v := Values{
-		Image:     imageOr(spec.Image, d.Image),
-		OpenShift: openShift,
-	}
-	v.ImagePullPolicy = pullPolicy(v.Image)
-	if spec.ImagePullPolicy != nil {
-		v.ImagePullPolicy = string(*spec.ImagePullPolicy)
-	}
-	if spec.MaxItemSize != nil {
-		v.MaxItemSize = itemSizeValues(*spec.MaxItemSize)
-	}
+// fill sets the values that depend on what the templates give a pod.
+func (plain plainPod) fill(v *Values, spec *cachev1alpha1.MemcachedSpec) {
 	if spec.Memory != nil {
 		v.Memory = &MemoryValues{Megabytes: strconv.FormatInt(spec.Memory.Value()/mebibyte, 10)}
 	}
@@ -169,6 +157,23 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShi
 	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace <= plain.sleepSeconds && spec.PreStop == nil {
 		v.OmitPreStop = true
 	}
+}
+
+// valuesFor computes the Values of mc.
+func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShift bool) Values {
+	spec := &mc.Spec
+	v := Values{
+		Image:     imageOr(spec.Image, d.Image),
+		OpenShift: openShift,
+	}
+	v.ImagePullPolicy = pullPolicy(v.Image)
+	if spec.ImagePullPolicy != nil {
+		v.ImagePullPolicy = string(*spec.ImagePullPolicy)
+	}
+	if spec.MaxItemSize != nil {
+		v.MaxItemSize = itemSizeValues(*spec.MaxItemSize)
+	}
+	plain.fill(&v, spec)
 	if spec.Verbosity != nil && *spec.Verbosity > 0 {
 		v.Verbosity = &VerbosityValues{Flag: "-" + strings.Repeat("v", int(min(*spec.Verbosity, 3)))}
 	}

@@ -94,7 +94,7 @@ func TestPlugin_AsksPods(t *testing.T) {
 					hits, has = `100\.0%`, `yes +[1-9]\d* +never +\d+s ago`
 				}
 				beginning := pod.Name + ` +` + pod.Spec.NodeName + ` +`
-				wantLines(t, status, beginning+`True +1\.6\.\d+ +0% of 64Mi +`+hits+` +0\.0 +\d+/1024 +(\d\.\d\dx|-)`)
+				wantLines(t, status, beginning+`True +0 +1\.6\.\d+ +0% of 64Mi +`+hits+` +0\.0 +\d+/1024 +(\d\.\d\dx|-)`)
 				wantLines(t, where, beginning+has)
 				wantLines(t, servers, regexp.QuoteMeta(pod.Status.PodIP)+`:11211`)
 				rows = append(rows, name+` +`+beginning+`0% of 64Mi +(-|\d+\.\d%) +\d+\.\d +0\.0 +0\.0 +\d+/1024 +(\d\.\d\dx|-)`)
