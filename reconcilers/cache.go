@@ -124,8 +124,6 @@ func reduceStatus(s appsv1.DeploymentStatus) appsv1.DeploymentStatus {
 	}
 	for _, c := range s.Conditions {
 		switch {
-		case c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionTrue && s.AvailableReplicas > 0:
-			kept.Conditions = append(kept.Conditions, appsv1.DeploymentCondition{Type: c.Type, Status: c.Status})
 		case c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse:
 			kept.Conditions = append(kept.Conditions, appsv1.DeploymentCondition{Type: c.Type, Status: c.Status, Reason: c.Reason})
 		case c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue:

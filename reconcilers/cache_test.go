@@ -63,33 +63,27 @@ func TestCache_ReducesDeploymentStatus(t *testing.T) {
 	}
 	type conditions = []appsv1.DeploymentCondition
 	for name, test := range map[string]struct {
-		available  int32
 		live, want conditions
 	}{
-		"keeps that enough pods are available": {
-			1, conditions{condition(appsv1.DeploymentAvailable, corev1.ConditionTrue)},
-			conditions{{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue}}},
-		"omits missing pods at size 0": {
-			0, conditions{condition(appsv1.DeploymentAvailable, corev1.ConditionTrue)}, nil},
 		"drops progress": {
-			1, conditions{condition(appsv1.DeploymentProgressing, corev1.ConditionTrue)}, nil},
+			conditions{condition(appsv1.DeploymentProgressing, corev1.ConditionTrue)}, nil},
 		"keeps why there is no progress": {
-			1, conditions{condition(appsv1.DeploymentProgressing, corev1.ConditionFalse)},
+			conditions{condition(appsv1.DeploymentProgressing, corev1.ConditionFalse)},
 			conditions{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "Reason"}}},
 		"keeps why pods are not created": {
-			1, conditions{condition(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue)},
+			conditions{condition(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue)},
 			conditions{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "Reason", Message: "message"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			live := &appsv1.Deployment{Status: appsv1.DeploymentStatus{
-				ObservedGeneration: 2, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: test.available,
+				ObservedGeneration: 2, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 1,
 				UnavailableReplicas: 1, CollisionCount: new(int32(1)), Conditions: test.live,
 			}}
 			got, err := options.DefaultTransform(live)
 			testenv.NoError(t, err)
 			want := appsv1.DeploymentStatus{
-				ObservedGeneration: 2, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: test.available, Conditions: test.want,
+				ObservedGeneration: 2, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 1, Conditions: test.want,
 			}
 			if kept := got.(*appsv1.Deployment).Status; !reflect.DeepEqual(kept, want) {
 				t.Errorf("the cache keeps\n%+v, want\n%+v", kept, want)

@@ -7,7 +7,7 @@ const (
 	// ConditionReady is True when every object matches its template and all pods are up to date
 	// and ready, and Unknown while the Memcached is paused. It is always present.
 	ConditionReady = "Ready"
-	// ConditionAvailable is True while enough pods are ready to serve clients. It is always
+	// ConditionAvailable is True while at least half of the pods are ready. It is always
 	// present.
 	ConditionAvailable = "Available"
 	// ConditionReconciling is True while a change is in progress, and absent otherwise.

@@ -141,7 +141,7 @@ func TestCompute_KeepsTransitionTimes(t *testing.T) {
 		},
 		"sets the time when a rollout ends": {lasted(busy...), map[string]string{"Ready": moved, "Available": kept}},
 		"sets the time when too few pods are available": {
-			all(lasted(busy...), oneMissing, unavailable),
+			all(lasted(busy...), counted(3, 3, 1, 1)),
 			map[string]string{"Ready": kept, "Available": moved, "Reconciling": kept},
 		},
 		"ignores a condition that the operator does not set": {

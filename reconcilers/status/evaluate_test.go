@@ -123,7 +123,7 @@ var evaluations = map[string]row{
 		isToPause(true), paused, "Paused", pausedText, true,
 	},
 	"reports nothing else while paused": {
-		all(isToPause(true), foreign("Service"), counted(3, 1, 1, 1)), paused, "Paused", pausedText, true,
+		all(isToPause(true), foreign("Service"), counted(3, 1, 1, 1)), paused, "Paused", pausedText, false,
 	},
 	"is not paused by paused: false": {
 		isToPause(false), ready, "Ready", "all pods are up to date and ready", true,

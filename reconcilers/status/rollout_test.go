@@ -22,7 +22,13 @@ var oneMissing = counted(3, 3, 2, 2)
 
 var rollouts = map[string]row{
 	"counts pods that are created": {
-		all(counted(1, 1, 0, 0), unavailable), reconciling, "RollingOut", "1 of 3 pods are up to date, 0 ready", false,
+		counted(1, 1, 0, 0), reconciling, "RollingOut", "1 of 3 pods are up to date, 0 ready", false,
+	},
+	"is available with half of the pods, whatever the Deployment says of its roll-out": {
+		all(oneMissing, unavailable), reconciling, "RollingOut", "3 of 3 pods are up to date, 2 ready", true,
+	},
+	"is not available with fewer": {
+		counted(3, 3, 1, 1), reconciling, "RollingOut", "3 of 3 pods are up to date, 1 ready", false,
 	},
 	"counts pods that are replaced": {
 		counted(4, 2, 3, 3), reconciling, "RollingOut", "2 of 3 pods are up to date, 3 ready", true,
@@ -81,7 +87,7 @@ var rollouts = map[string]row{
 		reconciling, "FailedCreate", quotaWords, true,
 	},
 	"reports a Pod Security violation with the API server's message": {
-		all(counted(0, 0, 0, 0), unavailable, noPods, deploymentSays("ReplicaFailure", corev1.ConditionTrue, "FailedCreate", psaWords)),
+		all(counted(0, 0, 0, 0), noPods, deploymentSays("ReplicaFailure", corev1.ConditionTrue, "FailedCreate", psaWords)),
 		reconciling, "FailedCreate", psaWords, false,
 	},
 	"reports FailedCreate for a failure without a reason": {

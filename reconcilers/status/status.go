@@ -211,19 +211,17 @@ func condition(kind string, isTrue bool, reason, message string) metav1.Conditio
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
 }
 
-// available returns the condition Available: that of the Deployment, and False at size 0.
+// available returns the condition Available: whether at least half of the desired pods are ready, so that it does not depend
+// on the settings of roll-outs. It is False at size 0.
 func available(o Observation) metav1.Condition {
-	if size(o) == 0 {
+	switch {
+	case size(o) == 0:
 		return condition(cachev1alpha1.ConditionAvailable, false, cachev1alpha1.ReasonScaledToZero, "size is 0")
+	case o.Deployment != nil && readyPods(o)*2 >= size(o):
+		return condition(cachev1alpha1.ConditionAvailable, true, cachev1alpha1.ReasonMinimumPodsReady, "at least half of the pods are ready to serve")
+	default:
+		return condition(cachev1alpha1.ConditionAvailable, false, cachev1alpha1.ReasonTooFewPodsReady, "fewer than half of the pods are ready to serve")
 	}
-	if o.Deployment != nil {
-		for _, c := range o.Deployment.Status.Conditions {
-			if c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionTrue && o.Deployment.Status.AvailableReplicas > 0 {
-				return condition(cachev1alpha1.ConditionAvailable, true, cachev1alpha1.ReasonMinimumPodsReady, "enough pods are ready to serve")
-			}
-		}
-	}
-	return condition(cachev1alpha1.ConditionAvailable, false, cachev1alpha1.ReasonTooFewPodsReady, "too few pods are ready to serve")
 }
 
 // size returns the number of desired pods: that of the Deployment, which templates and patches can

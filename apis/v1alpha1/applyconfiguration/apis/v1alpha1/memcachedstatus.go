@@ -42,7 +42,7 @@ type MemcachedStatusApplyConfiguration struct {
 	LastReadyGeneration *int64 `json:"lastReadyGeneration,omitempty"`
 	// conditions are the conditions of the Memcached. Ready is always present:
 	// True when all objects match the templates and all pods are up to date and
-	// ready. Available is True while enough pods are ready to serve clients.
+	// ready. Available is True while at least half of the pods are ready.
 	// Reconciling and Stalled are present only while they are True: Reconciling
 	// while the operator or the cluster is still making progress, Stalled when the
 	// operator cannot proceed without a change by a user; their messages give the
