@@ -195,6 +195,10 @@ func stripPod(object any) (any, error) {
 			stripped.Status.Conditions = append(stripped.Status.Conditions,
 				corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
 		}
+		if c.Type == corev1.PodReadyToStartContainers && c.Status == corev1.ConditionFalse {
+			stripped.Status.Conditions = append(stripped.Status.Conditions,
+				corev1.PodCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime})
+		}
 	}
 	return stripped, nil
 }

@@ -82,7 +82,7 @@ func failures(observed *observation) (transient, terminal error) {
 // requeueAfter returns the delay before the next reconcile for a change that no watch event
 // reports, or 0 when there is none to expect.
 func (r *Reconciler) requeueAfter(observed *observation) time.Duration {
-	var soonest time.Duration
+	soonest := observed.RecheckAfter()
 	for _, result := range observed.Results {
 		var after time.Duration
 		contention, contended := errors.AsType[*apply.ContentionError](result.Err)

@@ -57,6 +57,9 @@ const (
 	ReasonContended = "Contended"
 	// ReasonApplyFailed means that a write failed and will be retried.
 	ReasonApplyFailed = "ApplyFailed"
+	// ReasonVolumesNotReady means that volumes or network of a pod have not been ready for a while, as when a Secret is
+	// missing.
+	ReasonVolumesNotReady = "VolumesNotReady"
 	// ReasonWaitingForDeletion means that an object with the name of a rendered one is still being
 	// deleted.
 	ReasonWaitingForDeletion = "WaitingForDeletion"

@@ -9,9 +9,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
@@ -200,7 +202,7 @@ func podsNotRunning(o Observation) *evaluation {
 		if !isActive(pod) || (found != nil && pod.Name > first) {
 			continue
 		}
-		if reason, message := podProblem(pod); reason != "" {
+		if reason, message := podProblem(o, pod); reason != "" {
 			first = pod.Name
 			found = &evaluation{reconciling, reason, fmt.Sprintf("pod %s: %s", pod.Name, message)}
 		}
@@ -235,10 +237,15 @@ func rollingOut(o Observation) *evaluation {
 		return &evaluation{reconciling, cachev1alpha1.ReasonRollingOut, "scaling to zero"}
 	}
 	s := d.Status
-	if s.ObservedGeneration >= d.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want {
+	done := s.ObservedGeneration >= d.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want
+	seen := int32(len(nodes(o.Pods))) // the cache of pods may be behind, and status.nodes belongs to Ready
+	if done && seen >= want {
 		return nil
 	}
 	message := counts(o)
+	if done {
+		message += fmt.Sprintf("; names of pods known: %d", seen)
+	}
 	if s.ReadyReplicas >= want && s.UpdatedReplicas == want && s.AvailableReplicas < want {
 		message += fmt.Sprintf("; a pod is available once it has been ready for %d s", d.Spec.MinReadySeconds)
 	}
@@ -272,10 +279,13 @@ func timedOut(o Observation) bool {
 
 // podProblem returns the reason and the message with which the kubelet or the scheduler explain why
 // pod is not running. The reason is empty when there is none.
-func podProblem(pod corev1.Pod) (reason, message string) {
+func podProblem(o Observation, pod corev1.Pod) (reason, message string) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 			return cmp.Or(c.Reason, corev1.PodReasonUnschedulable), c.Message
+		}
+		if wait, ok := startsIn(o, c); ok && wait <= 0 {
+			return cachev1alpha1.ReasonVolumesNotReady, fmt.Sprintf("its volumes or its network have not been ready for %s%s", startPatience, mounts(o.Memcached))
 		}
 	}
 	for _, container := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
@@ -290,4 +300,49 @@ func podProblem(pod corev1.Pod) (reason, message string) {
 		return waiting.Reason, message
 	}
 	return "", ""
+}
+
+// startPatience is how long volumes and network of a pod may take without a word: on an idle node they take a second, and the
+// kubelet reports nothing in the pod's status if a Secret is missing.
+const startPatience = 10 * time.Second
+
+// startsIn returns how much of startPatience is left if c says that volumes or network of its pod are not ready.
+func startsIn(o Observation, c corev1.PodCondition) (wait time.Duration, ok bool) {
+	if c.Type != corev1.PodReadyToStartContainers || c.Status != corev1.ConditionFalse {
+		return 0, false
+	}
+	return c.LastTransitionTime.Add(startPatience).Sub(o.Now), true
+}
+
+// mounts names the Secrets that the pods of mc mount, which the operator does not read.
+func mounts(mc *cachev1alpha1.Memcached) string {
+	var secrets []string
+	if tls := mc.Spec.TLS; tls != nil {
+		keys := "tls.crt and tls.key"
+		if auth := ptr.Deref(tls.ClientAuth, cachev1alpha1.ClientAuthNone); auth != cachev1alpha1.ClientAuthNone {
+			keys = "tls.crt, tls.key and ca.crt"
+		}
+		secrets = append(secrets, fmt.Sprintf("Secret %s with %s", tls.SecretName, keys))
+	}
+	if auth := mc.Spec.Auth; auth != nil {
+		secrets = append(secrets, fmt.Sprintf("Secret %s with %s", auth.SecretName, ptr.Deref(auth.Key, "auth")))
+	}
+	if len(secrets) == 0 {
+		return "; kubectl describe pod has the kubelet's reason"
+	}
+	return "; it mounts " + strings.Join(secrets, " and ") + ": create what is missing"
+}
+
+// RecheckAfter returns when the status may change although nothing is observed to: the soonest end of a pod's startPatience.
+// 0 means never.
+func (o Observation) RecheckAfter() time.Duration {
+	var soonest time.Duration
+	for _, pod := range o.Pods {
+		for _, c := range pod.Status.Conditions {
+			if wait, ok := startsIn(o, c); ok && isActive(pod) && wait > 0 && (soonest == 0 || wait < soonest) {
+				soonest = wait
+			}
+		}
+	}
+	return soonest
 }

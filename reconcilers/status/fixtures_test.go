@@ -213,6 +213,20 @@ func restarted(name string, minutes int, reason string, code int32) given {
 	})
 }
 
+// notStarted lets volumes and network of a pod not be ready for seconds.
+func notStarted(name string, seconds int) given {
+	return podIs(name, func(pod *corev1.Pod) {
+		pod.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(now.Add(-time.Duration(seconds) * time.Second)),
+		}}
+	})
+}
+
+func withSecrets(o *Observation) {
+	o.Memcached.Spec.TLS = &cachev1alpha1.TLS{SecretName: "certificate", ClientAuth: new(cachev1alpha1.ClientAuthRequire)}
+	o.Memcached.Spec.Auth = &cachev1alpha1.Auth{SecretName: "users"}
+}
+
 func terminating(pod *corev1.Pod) {
 	pod.DeletionTimestamp = &metav1.Time{Time: now}
 }

@@ -131,7 +131,7 @@ var rollouts = map[string]row{
 		reconciling, "CrashLoopBackOff", "pod cache-a: " + crashWords + " (last exit: OOMKilled, code 137)", true,
 	},
 	"tells of the last restart of a pod that runs again": {
-		all(restarted("cache-b", 9, "Error", 139), restarted("cache-a", 2, "OOMKilled", 137), restarted("cache-c", 1, "", 1), podIs("cache-c", terminating)),
+		all(restarted("cache-b", 9, "Error", 139), restarted("cache-a", 2, "OOMKilled", 137), restarted("cache-c", 5, "", 1)),
 		ready, "Ready", "all pods are up to date and ready; memcached in pod cache-a was restarted at 2026-03-01T11:58:00Z (OOMKilled, exit code 137) and lost its part of the cache", true,
 	},
 	"reports a last exit without a reason as an error": {
@@ -155,6 +155,17 @@ var rollouts = map[string]row{
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: nodeWords}}
 		})),
 		reconciling, "Unschedulable", "pod cache-a: " + nodeWords, true,
+	},
+	"waits for volumes and network for 10 s": {
+		all(oneMissing, notStarted("cache-a", 9)), reconciling, "RollingOut", "3 of 3 pods are up to date, 2 ready", true,
+	},
+	"names the Secrets of a pod whose volumes are not ready": {
+		all(oneMissing, notStarted("cache-a", 10), withSecrets), reconciling, "VolumesNotReady",
+		"pod cache-a: its volumes or its network have not been ready for 10s; it mounts Secret certificate with tls.crt, tls.key and ca.crt and Secret users with auth: create what is missing", true,
+	},
+	"refers to the pod when no Secret is mounted": {
+		all(oneMissing, notStarted("cache-a", 10)), reconciling, "VolumesNotReady",
+		"pod cache-a: its volumes or its network have not been ready for 10s; kubectl describe pod has the kubelet's reason", true,
 	},
 	"ignores a pod that is not scheduled yet": {
 		all(oneMissing, podIs("cache-a", func(pod *corev1.Pod) {

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/internal/memcached"
 	"github.com/example/memcached-operator/test/certificate"
 )
@@ -68,4 +69,16 @@ func newUsers(t *testing.T, namespace, password string) *corev1.Secret {
 
 func usersData(password string) map[string][]byte {
 	return map[string][]byte{"auth": []byte(user + ":" + password + "\n")}
+}
+
+// TestSecrets_MissingOneIsNamed names a Secret that nobody made: the kubelet says so in an event of the pod only.
+func TestSecrets_MissingOneIsNamed(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	mc := suite.NewMemcached(t, namespace, "locked", 1, func(spec *cachev1alpha1.MemcachedSpec) {
+		spec.Auth = &cachev1alpha1.Auth{SecretName: "users"}
+	})
+	suite.NotReady(t, mc, "it mounts Secret users with auth: create what is missing", cachev1alpha1.ReasonVolumesNotReady)
+	newUsers(t, namespace, "password")
+	suite.Ready(t, mc)
 }
