@@ -238,21 +238,25 @@ func rollingOut(o Observation) *evaluation {
 	}
 	s := d.Status
 	done := s.ObservedGeneration >= d.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want
-	seen := int32(len(nodes(o.Pods))) // the cache of pods may be behind, and status.nodes belongs to Ready
-	if done && seen >= want {
+	if done && int32(len(nodes(o.Pods))) >= want { // the cache of pods may be behind, and status.nodes belongs to Ready
 		return nil
 	}
-	message := counts(o)
-	if done {
-		message += fmt.Sprintf("; names of pods known: %d", seen)
+	return &evaluation{reconciling, cachev1alpha1.ReasonRollingOut, counts(o) + missing(o, done)}
+}
+
+// missing returns what a roll-out waits for beyond the counts: its pods are counted as done, and their names are not known,
+// or they are ready and not available yet, or there are too many.
+func missing(o Observation, done bool) string {
+	s, want := o.Deployment.Status, size(o)
+	switch {
+	case done:
+		return fmt.Sprintf("; names of pods known: %d", len(nodes(o.Pods)))
+	case s.ReadyReplicas >= want && s.UpdatedReplicas == want && s.AvailableReplicas < want:
+		return fmt.Sprintf("; a pod is available once it has been ready for %d s", o.Deployment.Spec.MinReadySeconds)
+	case s.Replicas > want && s.UpdatedReplicas >= want && s.AvailableReplicas >= want:
+		return fmt.Sprintf("; surplus pods to remove: %d", s.Replicas-want)
 	}
-	if s.ReadyReplicas >= want && s.UpdatedReplicas == want && s.AvailableReplicas < want {
-		message += fmt.Sprintf("; a pod is available once it has been ready for %d s", d.Spec.MinReadySeconds)
-	}
-	if surplus := s.Replicas - want; surplus > 0 && s.UpdatedReplicas >= want && s.AvailableReplicas >= want {
-		message += fmt.Sprintf("; surplus pods to remove: %d", surplus)
-	}
-	return &evaluation{reconciling, cachev1alpha1.ReasonRollingOut, message}
+	return ""
 }
 
 // counts returns how many of the desired pods are up to date and ready. Surplus pods of a rollout
