@@ -18,6 +18,8 @@ type install struct {
 	*cluster.Operator
 	// source is the CatalogSource: its name, and its namespace.
 	source, sourceNamespace string
+	// subscription is the name of the Subscription.
+	subscription string
 }
 
 // newSource makes a CatalogSource of a catalog's image in a namespace and waits until it serves.
@@ -67,7 +69,7 @@ func installed(t *testing.T, version, namespace, image string, targets ...string
 func installIn(namespace, source, sourceNamespace string) install {
 	operator := suite.Installed()
 	operator.Namespace = namespace
-	return install{operator, source, sourceNamespace}
+	return install{operator, source, sourceNamespace, "memcached-operator"}
 }
 
 // newGroup makes an OperatorGroup for targets, or for all namespaces when there are none.
@@ -91,7 +93,7 @@ func (i install) subscribe(t *testing.T, approval string, more ...string) {
 	apply(t, `
 apiVersion: operators.coreos.com/v1alpha1
 kind: Subscription
-metadata: {namespace: %s, name: memcached-operator}
+metadata: {namespace: %s, name: %s}
 spec:
   name: memcached-operator
   channel: stable-v0
@@ -99,14 +101,14 @@ spec:
   sourceNamespace: %s
   installPlanApproval: %s
   %s
-`, i.Namespace, i.source, i.sourceNamespace, approval, strings.Join(more, "\n  "))
+`, i.Namespace, i.subscription, i.source, i.sourceNamespace, approval, strings.Join(more, "\n  "))
 }
 
 // proposes waits for the InstallPlan of a version and returns its name.
 func (i install) proposes(t *testing.T, version string) string {
 	t.Helper()
 	name := ""
-	until(t, subscriptions, i.Namespace, "memcached-operator", "an InstallPlan for "+version, func(s *subscription) bool {
+	until(t, subscriptions, i.Namespace, i.subscription, "an InstallPlan for "+version, func(s *subscription) bool {
 		name = s.Status.InstallPlanRef.Name
 		return name != "" && s.Status.CurrentCSV == version
 	})
@@ -127,7 +129,7 @@ func (i install) approve(t *testing.T, plan string) {
 func (i install) succeeds(t *testing.T, version string) {
 	t.Helper()
 	until(t, csvs, i.Namespace, version, "installed", func(c *csv) bool { return c.Status.Phase == "Succeeded" })
-	until(t, subscriptions, i.Namespace, "memcached-operator", version+" is installed", func(s *subscription) bool {
+	until(t, subscriptions, i.Namespace, i.subscription, version+" is installed", func(s *subscription) bool {
 		return s.Status.InstalledCSV == version && s.Status.State == "AtLatestKnown"
 	})
 	i.Settled(t)
@@ -138,6 +140,6 @@ func (i install) succeeds(t *testing.T, version string) {
 // is gone.
 func (i install) uninstall(t *testing.T, version string) {
 	t.Helper()
-	suite.Kubectl(t, "--namespace="+i.Namespace, "delete", "subscription/memcached-operator", "clusterserviceversion/"+version)
+	suite.Kubectl(t, "--namespace="+i.Namespace, "delete", "subscription/"+i.subscription, "clusterserviceversion/"+version)
 	suite.EventuallyGone(t, i.Manager())
 }

@@ -33,6 +33,9 @@ func TestUninstall_AllowsReinstall(t *testing.T) {
 	f.WantKept(t, "the uninstall")
 	f.WantVersions(t, before, "the uninstall")
 
+	// By another name: OLM writes what it resolved to the Subscription of that name, also if that is a new one by then, which
+	// it takes for installed from then on.
+	i.subscription = "again"
 	i.subscribe(t, "Automatic")
 	i.succeeds(t, newVersion)
 	i.WantPickedUp(t, f, before)

@@ -55,7 +55,7 @@ func TestUpgrade_Manual(t *testing.T) {
 func (i install) waitsForApproval(t *testing.T, name string) {
 	t.Helper()
 	const pending = "RequiresApproval"
-	until(t, subscriptions, i.Namespace, "memcached-operator", "upgrade pending", func(s *subscription) bool {
+	until(t, subscriptions, i.Namespace, i.subscription, "upgrade pending", func(s *subscription) bool {
 		return s.Status.State == "UpgradePending" && says(s.Status.Conditions, "InstallPlanPending", "True", pending)
 	})
 	p := until(t, plans, i.Namespace, name, "waiting for approval", func(p *plan) bool { return p.Status.Phase == pending })
