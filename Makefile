@@ -188,7 +188,9 @@ test-oldest: kube ## Run the tests of API, apply and reconcilers against the old
 
 .PHONY: test-race
 test-race: kube ## Run the tests of apis, internal and reconcilers, and those of the whole program, with the race detector (needs a C compiler).
-	CGO_ENABLED=1 $(PROGRESS) go test -race -short $(GOTESTFLAGS) ./apis/... ./internal/... ./reconcilers/... ./test/program
+	CGO_ENABLED=1 $(PROGRESS) go test -race -short $(GOTESTFLAGS) \
+		$(filter-out %/internal/command %/internal/diff,$(shell go list ./apis/... ./internal/... ./reconcilers/...))
+	CGO_ENABLED=1 $(PROGRESS) go test -race -short $(GOTESTFLAGS) ./test/program
 
 .PHONY: e2e
 e2e: kube-node $(TEST_TOOLS) ## Run the end-to-end tests on two local nodes (root), or on the cluster of E2E_KUBECONFIG.
@@ -197,6 +199,14 @@ e2e: kube-node $(TEST_TOOLS) ## Run the end-to-end tests on two local nodes (roo
 .PHONY: e2e-olm
 e2e-olm: kube-node kustomize $(addprefix $(BIN)/,helm3 operator-sdk scorecard-test crane opm olm catalog cpb grpc_health_probe) ## Run the end-to-end tests of OLM: install, upgrade, Upgradeable condition, uninstall, on a local node (root).
 	hack/e2e-olm.sh $(E2EFLAGS)
+
+.PHONY: load
+load: $(OPERANDS) ## Load memcached within its memory limit: 27 combinations of memory, items and connections, 10 minutes each, half an hour together (root).
+	$(PROGRESS) go test -count 1 -v -timeout 90m -parallel 9 -run TestMemory_IsNeverExceeded ./test/memcached -load 10m
+
+.PHONY: load-short
+load-short: $(OPERANDS) ## The same for a minute each, all at once.
+	$(PROGRESS) go test -count 1 -v -timeout 20m -parallel 27 -run TestMemory_IsNeverExceeded ./test/memcached -load 1m
 
 .PHONY: faults
 faults: kube ## Run the fault suite: crashes, stale caches, failing requests, leader changes; up to an hour.

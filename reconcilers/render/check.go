@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -65,9 +64,6 @@ func (r *Renderer) check() template.Problems {
 	if r.templates.CanBuild() {
 		r.sets = newSets(r.templates, r.defaults.Log)
 		problems = append(problems, r.checkSets()...)
-	}
-	if len(problems) == 0 {
-		problems = r.tree.Problems(r.readPlain())
 	}
 	return withoutConsequences(problems.Sorted(), r.tree, r.shipped)
 }
@@ -180,6 +176,9 @@ func (r *Renderer) validate(set componentSet, verify bool) (p *template.Prebuilt
 	if p != nil {
 		example := r.templates.Example(set.components)
 		problems = r.tree.Problems(checkNames(r.templates, p, example), checkExampleSizes(r.templates, p, example))
+		if set.name == "" {
+			problems = append(problems, r.tree.Problems(r.readPlain(p, example))...)
+		}
 	}
 	for i := range problems {
 		problems[i].Set = set.name
@@ -187,13 +186,14 @@ func (r *Renderer) validate(set componentSet, verify bool) (p *template.Prebuilt
 	return p, problems
 }
 
-// readPlain renders a Memcached without fields, and reads what values depend on.
-func (r *Renderer) readPlain() error {
-	objects, err := r.Render(&cachev1alpha1.Memcached{
-		ObjectMeta: metav1.ObjectMeta{Name: exampleName, Namespace: metav1.NamespaceDefault, UID: "0"},
-		Spec:       cachev1alpha1.MemcachedSpec{Size: new(int32(1)), ContainerPort: new(int32(11211))},
-	})
+// readPlain reads what values depend on from the objects of p, the set of a Memcached without fields, and fails if they would
+// be refused.
+func (r *Renderer) readPlain(p *template.Prebuilt, example template.Input) error {
+	objects, err := objectsNamed(p, example, exampleName)
 	if err != nil {
+		return err
+	}
+	if err := checkCapacity(objects, exampleName); err != nil {
 		return fmt.Errorf("%s: no Memcached could be rendered: %w", r.templates.FileOfKind(deployment), err)
 	}
 	container := memcachedContainer(objects, exampleName)
