@@ -82,6 +82,9 @@ func (r *Renderer) checkSets() (problems template.Problems) {
 		if p == nil {
 			continue
 		}
+		if i == 0 {
+			problems = append(problems, r.tree.Problems(r.readPlain(p, r.templates.Example(set.components)))...)
+		}
 		for _, id := range p.Names().Objects {
 			kind := id.GroupVersionKind()
 			if !kinds[kind] {
@@ -176,9 +179,6 @@ func (r *Renderer) validate(set componentSet, verify bool) (p *template.Prebuilt
 	if p != nil {
 		example := r.templates.Example(set.components)
 		problems = r.tree.Problems(checkNames(r.templates, p, example), checkExampleSizes(r.templates, p, example))
-		if set.name == "" {
-			problems = append(problems, r.tree.Problems(r.readPlain(p, example))...)
-		}
 	}
 	for i := range problems {
 		problems[i].Set = set.name
