@@ -42,7 +42,7 @@ func (v Validator) ValidateCreate(_ context.Context, mc *cachev1alpha1.Memcached
 }
 
 // ValidateUpdate implements admission.Validator. It rejects mc if it would become stalled, unless before was already: a
-// user may mend one of two faults, or change something else. It warns if all pods would be replaced.
+// user may correct one of two faults, or change something else. It warns if all pods would be replaced.
 func (v Validator) ValidateUpdate(_ context.Context, before, mc *cachev1alpha1.Memcached) (admission.Warnings, error) {
 	if mc.DeletionTimestamp != nil || equality.Semantic.DeepEqual(before.Spec, mc.Spec) {
 		return nil, nil

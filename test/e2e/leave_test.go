@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // clients are three clients that keep the addresses of the Service "served" for the TTL of the DNS, and ask each one twice a
@@ -32,7 +33,7 @@ for client in 1 2 3; do
 done
 wait`
 
-// TestPods_ComeAndGoUnnoticed changes size and image and evicts a pod under clients that keep to the TTL of the DNS.
+// TestPods_ComeAndGoUnnoticed changes size and image and deletes a pod under clients that keep to the TTL of the DNS.
 func TestPods_ComeAndGoUnnoticed(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
@@ -52,7 +53,7 @@ func TestPods_ComeAndGoUnnoticed(t *testing.T) {
 		{"a new image", func() { suite.Patch(t, mc, `{"spec":{"image":"`+cluster.Image+`"}}`) }},
 		{"a smaller size", func() { suite.Patch(t, mc, `{"spec":{"size":2}}`) }},
 		{"a larger size", func() { suite.Patch(t, mc, `{"spec":{"size":3}}`) }},
-		{"an eviction", func() {
+		{"a deleted pod", func() {
 			pod := suite.Pods(t, namespace, mc.Name)[0]
 			suite.Delete(t, &pod)
 		}},
@@ -70,7 +71,14 @@ func TestPods_ComeAndGoUnnoticed(t *testing.T) {
 		}
 		t.Logf("%s: Ready after %s", step.what, took.Round(100*time.Millisecond))
 	}
-	log := suite.Kubectl(t, "--namespace="+namespace, "logs", "clients")
+	// What the last step left behind shows until each client has looked the name up again.
+	var log string
+	lookups := func() int {
+		log = suite.Kubectl(t, "--namespace="+namespace, "logs", "clients")
+		return strings.Count(log, " looked ")
+	}
+	before := lookups()
+	testenv.Eventually(t, "the clients look the name up again", func() bool { return lookups() >= before+6 })
 	t.Logf("the clients looked the name up %d times", strings.Count(log, " looked "))
 	if lost := strings.Count(log, "no answer"); lost > 0 || strings.Count(log, " looked 3 ") == 0 {
 		t.Errorf("%d times an address did not answer:\n%s", lost, log)

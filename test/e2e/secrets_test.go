@@ -71,7 +71,7 @@ func usersData(password string) map[string][]byte {
 	return map[string][]byte{"auth": []byte(user + ":" + password + "\n")}
 }
 
-// TestSecrets_MissingOneIsNamed names a Secret that nobody made: the kubelet says so in an event of the pod only.
+// TestSecrets_MissingOneIsNamed names a Secret that does not exist: the kubelet says so in an event of the pod only.
 func TestSecrets_MissingOneIsNamed(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)

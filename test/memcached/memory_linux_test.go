@@ -41,8 +41,8 @@ func TestMemory_IsNeverExceeded(t *testing.T) {
 					limit := p.spec.Containers[0].Resources.Limits.Memory().Value()
 					g.write(t, g.limit, strconv.FormatInt(limit, 10))
 					l := loader{t: t, p: p, memory: memory << 20, size: size}
-					pid := p.connect(t, nil)
-					before, err := pid.Stats()
+					client := p.connect(t, nil)
+					before, err := client.Stats()
 					testenv.NoError(t, err)
 					for started := time.Now(); ; {
 						l.fill()
@@ -52,7 +52,7 @@ func TestMemory_IsNeverExceeded(t *testing.T) {
 							break
 						}
 					}
-					after, err := pid.Stats()
+					after, err := client.Stats()
 					testenv.NoError(t, err)
 					if before["pid"] != after["pid"] || g.kills(t) != 0 || after["evictions"] == "0" {
 						t.Errorf("pid %s, then %s, %d kills, %s evictions", before["pid"], after["pid"], g.kills(t), after["evictions"])
