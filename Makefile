@@ -62,6 +62,8 @@ FAULTSFLAGS ?=
 TEST_TOOLS := $(addprefix $(BIN)/,helm3 helm4 helm-unittest crdify kustomize)
 # The programs in the pods of the templates, for test/memcached.
 OPERANDS := $(addprefix $(BIN)/,memcached-root/usr/bin/memcached memcached_exporter)
+# What checks the alerts, for test/docs; like memcached, out of a package of Debian's.
+PROMTOOL := $(BIN)/promtool
 
 .DEFAULT_GOAL := help
 
@@ -166,7 +168,7 @@ check: ## Vet, check the format and run the tests that need no control plane, in
 	$(PROGRESS) go test -short $(PURE)
 
 .PHONY: test
-test: kube build $(TEST_TOOLS) $(OPERANDS) ## Run all tests, including those against a real control plane.
+test: kube build $(TEST_TOOLS) $(OPERANDS) $(PROMTOOL) ## Run all tests, including those against a real control plane.
 	$(PROGRESS) go test $(GOTESTFLAGS) $(filter-out $(BUILDS:./%=github.com/example/memcached-operator/%),$(shell go list ./...))
 	@$(MAKE) --no-print-directory -j2 test-builds test-cluster
 
@@ -300,7 +302,7 @@ uninstall: ## Remove the CRD and, with it, all Memcacheds.
 	kubectl delete --ignore-not-found -f config/crd/bases
 
 .PHONY: deploy
-deploy: kustomize ## Deploy the operator with the image IMG, for all namespaces or, with Roles only, for WATCH_NAMESPACES=a,b; WEBHOOK=true adds the webhook.
+deploy: kustomize ## Deploy the operator with the image IMG, for all namespaces or, with Roles only, for WATCH_NAMESPACES=a,b; WEBHOOK=true adds the webhook, SITE=true templates from a ConfigMap.
 	hack/installer.sh $(IMG) "$(WATCH_NAMESPACES)" | kubectl apply --server-side -f -
 
 .PHONY: undeploy
@@ -365,6 +367,9 @@ $(PROGRAMS): hack/tools/programs.txt
 
 $(BIN)/memcached-root/usr/bin/memcached: hack/memcached.sh hack/node/debian.sh
 	$(PROGRESS) hack/memcached.sh
+
+$(PROMTOOL): hack/promtool.sh hack/node/debian.sh
+	$(PROGRESS) hack/promtool.sh
 
 $(BIN)/cluster: hack/cluster/go.mod $(wildcard hack/cluster/*.go hack/cluster/*.yaml)
 	$(PROGRESS) go build -C hack/cluster -o $@ .

@@ -14,8 +14,12 @@ semver='(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?(\+[0
 [[ -z ${REPLACES:-} || $REPLACES =~ ^$semver$ ]] || fail "REPLACES=$REPLACES is not a semantic version, such as 0.0.1"
 [[ ,$CHANNELS, == *,$DEFAULT_CHANNEL,* ]] || fail "DEFAULT_CHANNEL=$DEFAULT_CHANNEL is not one of CHANNELS=$CHANNELS"
 
-overlay=$(mktemp -d "$PWD/config/.overlay.XXXXXX")
-trap 'rm -rf "$overlay"' EXIT
+# The overlay lies in a copy of config/, which others may be reading.
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+cp -R config "$tree"
+overlay=$tree/config/overlay
+mkdir "$overlay"
 # Write a copy, to keep the hand-written base unchanged.
 operator-sdk generate kustomize manifests --quiet --interactive=false --apis-dir apis --input-dir config/manifests --output-dir "$overlay"
 {
@@ -50,7 +54,7 @@ mkdir "$overlay/new"
 cp PROJECT "$overlay/new"
 digests=
 [ "${USE_IMAGE_DIGESTS:-}" != true ] || digests=--use-image-digests
-kustomize build "$overlay" | (
+kustomize build "$overlay" | sed "s#value: memcached-operator-exporter:.*#value: $(hack/exporter-image.sh "$image")#" | (
   cd "$overlay/new"
   operator-sdk generate bundle --quiet --version "$version" --channels "$CHANNELS" --default-channel "$DEFAULT_CHANNEL" $digests
 ) 2> "$overlay/log" || fail "$(tail -n 1 "$overlay/log")"

@@ -84,6 +84,7 @@ release() {
   local version=$1 before=${2:-} image=$registry/memcached-operator:$1
   SOURCE_DATE_EPOCH=1 $make docker-build VERSION="$version" IMG="$image"
   push "$image" "${image#*/}"
+  [ -n "$before" ] || push "$image" "$(hack/exporter-image.sh "${image#*/}")" # of a version of its own, which stays
   $make bundle bundle-build VERSION="$version" IMG="${image%:*}@$(on_node crane digest "$image")" REPLACES="$before" USE_IMAGE_DIGESTS=true BUNDLE_IMG="$registry/bundle:$version"
   push "$registry/bundle:$version" "bundle:$version"
   cp -r "$tree/src/bundle" "$tree/bundle-$version"

@@ -3,7 +3,8 @@
 # that this script starts and stops (root; see node/README.md).
 #
 # The nodes of the cluster of E2E_KUBECONFIG must be able to pull the image IMG, memcached:1.6.45, memcached:1.6.38,
-# prom/memcached-exporter:v0.16.0, prom/prometheus:v2.42.0 and busybox:1.35.
+# prom/memcached-exporter:v0.16.0, prom/prometheus:v2.42.0 and busybox:1.35, and the exporter's image beside IMG
+# (exporter-image.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/bin:$PWD/bin/kube:$PATH"
@@ -26,6 +27,8 @@ else
   export CONTAINER_TOOL=$PWD/hack/node/buildah.sh E2E_IMAGE=memcached-operator:e2e
   make --no-print-directory docker-build build IMG="$E2E_IMAGE"
   hack/check-image.sh "$E2E_IMAGE"
+  exporter=$(hack/exporter-image.sh "$E2E_IMAGE")
+  hack/node/buildah.sh tag "$E2E_IMAGE" "$exporter"
 
   # The commit that the upgrade tests begin with; a shallow clone does not have it.
   from=$(cat hack/upgrade-from)
@@ -46,7 +49,7 @@ else
   export NODE_DIR=${NODE_DIR:-$PWD/.node}
   started=yes
   hack/node/up.sh
-  for image in "$E2E_IMAGE" ${E2E_PREVIOUS_IMAGE:-}; do hack/node/load.sh "$image"; done
+  for image in "$E2E_IMAGE" "$exporter" ${E2E_PREVIOUS_IMAGE:-}; do hack/node/load.sh "$image"; done
   export E2E_KUBECONFIG=$NODE_DIR/kubeconfig E2E_AUDIT_LOG=$NODE_DIR/audit.log
 fi
 export E2E_INSTALLER=$scratch/install.yaml

@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
 # installer.sh IMG [NAMESPACES]: print the objects that install the operator with the image IMG, for all namespaces or, with
-# Roles only, for NAMESPACES (a,b,…); with WEBHOOK=true with the validating webhook. It changes no file.
+# Roles only, for NAMESPACES (a,b,…); with WEBHOOK=true with the validating webhook, with SITE=true with templates from a
+# ConfigMap. It changes no file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/bin:$PATH"
 image=$1 namespaces=${2:-}
-overlay=$(mktemp -d "$PWD/config/.overlay.XXXXXX")
-trap 'rm -rf "$overlay"' EXIT
+# The overlay lies in a copy of config/, which others may be reading.
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+cp -R config "$tree"
+overlay=$tree/config/overlay
+mkdir "$overlay"
 if [ -z "$namespaces" ]; then
   echo 'resources: [../default]'
 else
@@ -36,7 +41,11 @@ if [ "${WEBHOOK:-}" = true ]; then
       path: /webhooks/0/namespaceSelector
       value: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [${namespaces//,/, }]}]}
 EOF
-  echo 'components: [../webhook]'
 fi >> "$overlay/kustomization.yaml"
+{
+  echo components:
+  [ "${WEBHOOK:-}" != true ] || echo '- ../webhook'
+  [ "${SITE:-}" != true ] || echo '- ../site'
+} >> "$overlay/kustomization.yaml"
 (cd "$overlay" && kustomize edit set image "memcached-operator=$image")
-kustomize build "$overlay"
+kustomize build "$overlay" | sed "s#value: memcached-operator-exporter:.*#value: $(hack/exporter-image.sh "$image")#"

@@ -45,7 +45,7 @@ step 'the Helm chart'
 chart=$tree/src/charts/$name
 sed -i "s|^  repository: $name\$|  repository: $repository|" "$chart/values.yaml"
 [ "$tag" = "$version" ] || sed -i "s|^  tag: \"\"\$|  tag: \"$tag\"|" "$chart/values.yaml"
-sed -i "s|^      image: $name:.*|      image: $image|" "$chart/Chart.yaml"
+sed -i "s|^      image: $name:.*|      image: $image|; s|^      image: $name-exporter:.*|      image: $(hack/exporter-image.sh "$image")|" "$chart/Chart.yaml"
 helm4 package "$chart" --version "$version" --app-version "$version" --destination "$tree" > /dev/null
 mkdir "$tree/chart"
 tar -x -z -C "$tree/chart" -f "$tree/$name-$version.tgz"

@@ -162,7 +162,7 @@ func stripMemcached(object any) (any, error) {
 	return mc, nil
 }
 
-// stripPod keeps the fields of a pod that the status is computed from: its identity, labels,
+// stripPod keeps the fields of a pod that the status is computed from: its identity, labels, node,
 // controller, phase, and the conditions and container states that tell why it is not running.
 func stripPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
@@ -181,6 +181,7 @@ func stripPod(object any) (any, error) {
 				podOwnerLabel: pod.Labels[podOwnerLabel],
 			},
 		},
+		Spec: corev1.PodSpec{NodeName: apply.Intern(pod.Spec.NodeName)},
 		Status: corev1.PodStatus{
 			Phase:                 pod.Status.Phase,
 			InitContainerStatuses: stripContainerStatuses(pod.Status.InitContainerStatuses),

@@ -3,6 +3,9 @@
 package reconcilers_test
 
 import (
+	"context"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,10 +133,22 @@ func TestReconcile_AdoptsDeploymentOfTutorial(t *testing.T) {
 	made.SetNamespace(namespace)
 	made.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(mc, cachev1alpha1.MemcachedKind)})
 	testenv.NoError(t, suite.Client.Create(t.Context(), made, client.FieldOwner("manager")))
-	suite.Patch(t, deployment(namespace, "memcached-sample"), `{"metadata":{"annotations":{"example.com/note":"mine"}}}`)
 
-	o := startOperator(t, namespace)
+	o := newOperator()
+	// The user writes while the operator adopts: a race.
+	o.OnFirst(func(r testenv.Request) bool {
+		return r.Method == http.MethodPatch && !r.IsApply && strings.HasSuffix(r.Path, "/deployments/memcached-sample")
+	}, func(context.Context) {
+		suite.Patch(t, deployment(namespace, "memcached-sample"), `{"metadata":{"annotations":{"example.com/note":"mine"}}}`)
+	})
+	o.start(t, &suite, namespace, testenv.ManagerOptions{})
 	suite.EventuallyReady(t, mc)
+	if !slices.Contains(o.statuses("/deployments/memcached-sample"), http.StatusConflict) {
+		t.Errorf("the answers are %v", o.statuses("/deployments/memcached-sample"))
+	}
+	if events := warnings(t, namespace, cachev1alpha1.ReasonApplyFailed); len(events) > 0 {
+		t.Errorf("warned of the race: %v", events)
+	}
 	now := suite.Deployment(t, namespace, "memcached-sample")
 	switch container := now.Spec.Template.Spec.Containers[0]; {
 	case now.UID != made.GetUID():

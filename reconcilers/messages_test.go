@@ -34,7 +34,7 @@ var hostilePatches = map[string]struct{ patch, reason, words string }{
 	"label":         {`metadata: {labels: {a: "hunter2\u0007 !"}}`, cachev1alpha1.ReasonInvalidObject, "metadata.labels: Invalid value: a valid label must be"},
 	"env":           {`spec: {template: {spec: {containers: [{name: memcached, env: [{name: "=", value: hunter2, valueFrom: {fieldRef: {fieldPath: hunter2}}}]}]}}}`, cachev1alpha1.ReasonInvalidObject, "valueFrom"},
 	"policy":        {"spec: {template: {spec: {restartPolicy: hunter2}}}", cachev1alpha1.ReasonInvalidObject, "restartPolicy: Unsupported value"},
-	"quantity":      {"spec: {template: {spec: {containers: [{name: memcached, resources: {limits: {cpu: hunter2}}}]}}}", cachev1alpha1.ReasonInvalidObject, "a quantity is malformed"},
+	"quantity":      {"spec: {template: {spec: {containers: [{name: memcached, resources: {limits: {cpu: hunter2}}}]}}}", cachev1alpha1.ReasonInvalidPatch, "limits.cpu: not a quantity"},
 }
 
 func TestReconcile_LeaksNoValuesOfSpec(t *testing.T) {

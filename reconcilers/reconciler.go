@@ -101,6 +101,10 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.apply(ctx, observed, owner, desired); err != nil {
 		return requeueIfStale(ctx, err, deletionPollInterval)
 	}
+	if slices.ContainsFunc(observed.Results, func(result apply.Result) bool { return apply.IsRace(result.Err) }) {
+		r.recorder.recordChanges(ctx, observed)
+		return ctrl.Result{RequeueAfter: raceRequeueInterval}, nil
+	}
 	if err := r.prune(ctx, observed, owner, desired); err != nil {
 		return requeueIfStale(ctx, err, deletionPollInterval)
 	}

@@ -4,6 +4,7 @@ package reconcilers
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -29,6 +30,9 @@ const (
 	reasonRolloutHalted       = "RolloutHalted"
 	reasonRestarted           = "Restarted"
 )
+
+// maxFields bounds the number of fields of an object that an event names.
+const maxFields = 5
 
 // maxWarned bounds the number of Memcacheds whose warnings are remembered.
 const maxWarned = 4096
@@ -103,15 +107,27 @@ func (r recorder) recordChanges(ctx context.Context, observed *observation) {
 	}
 }
 
-// namesByAction returns kind and name of the objects of results that have action.
+// namesByAction returns kind and name of the objects of results that have action, and the fields that changed.
 func namesByAction(results []apply.Result, action apply.Action) []string {
 	var names []string
 	for _, result := range results {
 		if result.Action == action {
-			names = append(names, result.Object.GetKind()+" "+result.Object.GetName())
+			names = append(names, result.Object.GetKind()+" "+result.Object.GetName()+fieldsOf(result))
 		}
 	}
 	return names
+}
+
+// fieldsOf returns the fields that result changed, in parentheses, or "" if they are not known.
+func fieldsOf(result apply.Result) string {
+	fields := slices.Clone(result.Fields[:min(maxFields, len(result.Fields))])
+	if more := len(result.Fields) - len(fields); more > 0 {
+		fields = append(fields, fmt.Sprintf("%d more", more))
+	}
+	if len(fields) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(fields, ", ") + ")"
 }
 
 // recordDrift reports objects that were found to differ from what was applied.

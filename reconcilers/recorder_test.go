@@ -68,6 +68,13 @@ func TestRecorder_EmitsAnEventForEachAction(t *testing.T) {
 				"Normal Pruned/Prune: Pruned ConfigMap a-old",
 			},
 		},
+		"names the fields that changed, up to five": {
+			results: []apply.Result{
+				{Object: objectOf("Deployment", "a"), Action: apply.Configured, Fields: []string{"spec.replicas"}},
+				{Object: objectOf("Service", "a"), Action: apply.Configured, Fields: []string{"a", "b", "c", "d", "e", "f", "g"}},
+			},
+			want: []string{"Normal Configured/Configure: Configured Deployment a (spec.replicas), Service a (a, b, c, d, e, 2 more)"},
+		},
 		"warns of objects that were modified by admission": {
 			results: []apply.Result{{Object: objectOf("Deployment", "a"), Action: apply.Configured, Drift: "spec\n.image", NewDrift: true}},
 			want: []string{

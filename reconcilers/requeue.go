@@ -31,6 +31,9 @@ const (
 	// disconnectedRequeueInterval is the delay before a Memcached is reconciled again when no
 	// request could be sent to the API server.
 	disconnectedRequeueInterval = time.Second
+	// raceRequeueInterval is the delay before a Memcached is reconciled again, without a word, of whose objects another
+	// client wrote one between our read and our write.
+	raceRequeueInterval = time.Second
 	// immediateRequeueInterval is the delay before an object is reconciled again that changed
 	// while it was written.
 	immediateRequeueInterval = time.Millisecond

@@ -44,7 +44,17 @@ func startOperator(t *testing.T, namespace string) *operator {
 
 func startWith(t *testing.T, e *testenv.Env, namespace string, options testenv.ManagerOptions) *operator {
 	t.Helper()
-	o := &operator{Recorder: testenv.Recorder{Skip: isWatchOrDiscovery}}
+	o := newOperator()
+	o.start(t, e, namespace, options)
+	return o
+}
+
+func newOperator() *operator {
+	return &operator{Recorder: testenv.Recorder{Skip: isWatchOrDiscovery}}
+}
+
+func (o *operator) start(t *testing.T, e *testenv.Env, namespace string, options testenv.ManagerOptions) {
+	t.Helper()
 	options.Namespaces, options.Wrap = []string{namespace}, o.Wrap
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
@@ -57,7 +67,6 @@ func startWith(t *testing.T, e *testenv.Env, namespace string, options testenv.M
 		}
 	})
 	t.Cleanup(o.stop)
-	return o
 }
 
 // isWatchOrDiscovery reports whether req is a watch, a list or a discovery request, which a restart needs,

@@ -202,7 +202,6 @@ func TestSpec_RejectsTLSAuthAndMetrics(t *testing.T) {
 	const (
 		ports     = "tls.plaintextPort must differ from containerPort and metrics.port"
 		secretKey = "key must be a key of a Secret: 1 to 253 letters, digits, '-', '_' and '.', not beginning with '..'"
-		both      = "auth and metrics exclude each other: the exporter cannot give a user name and a password"
 	)
 	testRefused(t, map[string]refused{
 		"TLS without a Secret":                 refusal("tls: {}", "spec.tls.secretName: Required value"),
@@ -218,7 +217,6 @@ func TestSpec_RejectsTLSAuthAndMetrics(t *testing.T) {
 		"an empty key":                         refusal("auth: {secretName: a, key: ''}", "spec.auth.key", secretKey),
 		"a key with a slash":                   refusal("auth: {secretName: a, key: ../b}", "spec.auth.key", secretKey),
 		"a password":                           refusal("auth: {secretName: a, password: b}", `unknown field "spec.auth.password"`),
-		"auth and metrics":                     refusal("auth: {secretName: a}, metrics: {}", "spec.auth", both),
 		"the metrics on the default port":      refusal("metrics: {port: 11211}", "spec.metrics", "metrics.port must differ from containerPort"),
 		"the default metrics port taken":       refusal("containerPort: 9150, metrics: {}", "spec.metrics", "metrics.port must differ from containerPort"),
 		"an exporter image with a space":       refusal("metrics: {image: my image}", "spec.metrics.image", imageForm),

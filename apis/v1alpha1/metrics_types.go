@@ -14,7 +14,9 @@ type Metrics struct {
 
 	// image is the image of the exporter, by tag or by digest, of at most 512
 	// characters. Defaults to the image that the operator is configured with
-	// (RELATED_IMAGE_MEMCACHED_EXPORTER), or else to the image in its templates.
+	// (RELATED_IMAGE_MEMCACHED_EXPORTER, and RELATED_IMAGE_EXPORTER with tls or
+	// auth), or else to the image in its templates. With tls or auth it has to be
+	// an image of this operator.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exporter image",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Image *Image `json:"image,omitempty"`

@@ -12,7 +12,6 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.maxItemSize) || !has(self.memory) || [string(self.maxItemSize), string(self.memory)].exists(q, !q.matches('^[0-9]+([.][0-9]+)?(m|[kMGTP]|[KMGTP]i)?$')) || quantity(string(self.maxItemSize)).asApproximateFloat() * 2.0 <= quantity(string(self.memory)).asApproximateFloat()",fieldPath=".maxItemSize",message="maxItemSize may be at most half of memory"
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.resources) || !has(self.resources.limits) || !has(self.resources.limits.memory) || [string(self.resources.limits.memory), string(self.memory)].exists(q, !q.matches('^[0-9]+([.][0-9]+)?(m|[kMGTP]|[KMGTP]i)?$')) || quantity(string(self.resources.limits.memory)).asApproximateFloat() * 10.0 >= quantity(string(self.memory)).asApproximateFloat() * 11.0",fieldPath=".resources",message="the memory limit must be at least 1.1 times memory: memcached needs room beside the cache, and the kernel would end it when the cache is full"
 // +kubebuilder:validation:XValidation:rule="!has(self.preStop) || self.preStop.sleepSeconds < (has(self.terminationGracePeriodSeconds) ? self.terminationGracePeriodSeconds : 30)",fieldPath=".preStop",message="preStop.sleepSeconds must be less than terminationGracePeriodSeconds (30 unless set)"
-// +kubebuilder:validation:XValidation:rule="!has(self.auth) || !has(self.metrics)",fieldPath=".auth",message="auth and metrics exclude each other: the exporter cannot give a user name and a password"
 // +kubebuilder:validation:XValidation:rule="!has(self.networkPolicy) || !has(self.networkPolicy.metricsFrom) || has(self.metrics)",fieldPath=".networkPolicy",message="networkPolicy.metricsFrom needs metrics"
 // +kubebuilder:validation:XValidation:rule="!has(self.metrics) || self.metrics.port != self.containerPort",fieldPath=".metrics",message="metrics.port must differ from containerPort"
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.plaintextPort) || self.tls.plaintextPort != self.containerPort && (!has(self.metrics) || self.tls.plaintextPort != self.metrics.port)",fieldPath=".tls",message="tls.plaintextPort must differ from containerPort and metrics.port"
@@ -258,9 +257,8 @@ type MemcachedSpec struct {
 	TLS *TLS `json:"tls,omitempty"`
 
 	// auth requires clients to authenticate with a user name and a password, which
-	// are reloaded when the Secret changes, without losing the cache. It cannot be
-	// combined with metrics, because the exporter cannot authenticate. Defaults to
-	// none.
+	// are reloaded when the Secret changes, without losing the cache. With metrics
+	// the exporter logs in as the first user. Defaults to none.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Auth *Auth `json:"auth,omitempty"`

@@ -99,11 +99,11 @@ func TestMemcached_PrintsColumns(t *testing.T) {
 		head, row string
 	}{
 		{[]string{"memcached", "printed"},
-			"NAME READY REASON AGE",
-			"printed 1/3 RollingOut AGE"},
+			"NAME PODS READY REASON AGE",
+			"printed 1/3 False RollingOut AGE"},
 		{[]string{"mc", "printed", "--output=wide"},
-			"NAME READY REASON AGE MESSAGE IMAGE ENDPOINT",
-			"printed 1/3 RollingOut AGE 1 of 3 pods are ready, 2 up to date memcached:1.6.45 printed.default.svc:11211"},
+			"NAME PODS READY REASON AGE IMAGE ENDPOINT MESSAGE",
+			"printed 1/3 False RollingOut AGE memcached:1.6.45 printed.default.svc:11211 1 of 3 pods are ready, 2 up to date"},
 	} {
 		output := kubectl(t, append([]string{"get", "--namespace=" + mc.Namespace}, test.args...)...)
 		lines := strings.Split(strings.TrimSpace(output), "\n")

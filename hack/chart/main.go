@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command chart copies into the Helm chart what it shares with config/: the
-// CustomResourceDefinitions, the policy for privileged fields, and the rules of the
-// roles. The chart's templates read them from its directory files/, so that nothing is
+// CustomResourceDefinitions, the policy for privileged fields, the alerts, and the rules
+// of the roles. The chart's templates read them from its directory files/, so that nothing is
 // written twice.
 package main
 
@@ -21,6 +21,7 @@ const (
 	crds     = "config/crd/bases"
 	policies = "config/admission/policy"
 	roles    = "config/rbac"
+	alerts   = "config/prometheus"
 	files    = "charts/memcached-operator/files"
 )
 
@@ -37,6 +38,9 @@ func run() error {
 		return err
 	}
 	if err := copyFiles(policies, "privileged_fields*.yaml", filepath.Join(files, "admission"), unchanged); err != nil {
+		return err
+	}
+	if err := copyFiles(alerts, "rules.yaml", filepath.Join(files, "prometheus"), unchanged); err != nil {
 		return err
 	}
 	return copyFiles(roles, "*role.yaml", filepath.Join(files, "rbac"), rules)

@@ -9,6 +9,8 @@ packages=(
   openssl                                     # certificates
   buildah busybox-static                      # images, and what is in them
   ca-certificates debian-archive-keyring      # trust: in images, and for memcached's packages
+  # docs/clients, which TestClients runs
+  python3-pymemcache php8.2-cli php8.2-memcached default-jdk-headless libspymemcached-java
 )
 missing=()
 for package in "${packages[@]}"; do

@@ -88,7 +88,7 @@ func (o *checkOptions) run(ctx context.Context, streams Streams) error {
 	if errServer != nil {
 		return errServer
 	}
-	_, _ = fmt.Fprintf(streams.Out, "%d errors, %d warnings\n", len(problems), len(warnings))
+	_, _ = fmt.Fprintf(streams.Out, "%s, %s\n", counted(len(problems), "error"), counted(len(warnings), "warning"))
 	if len(problems) > 0 {
 		return errRejected
 	}

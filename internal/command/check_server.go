@@ -57,7 +57,7 @@ func (o *checkOptions) askServer(ctx context.Context, renderer *render.Renderer)
 		return nil, err
 	}
 	needed := slices.DeleteFunc(renderer.Kinds(), renderer.IsOptional)
-	if _, err := preflight.CheckKinds(api.RESTMapper(), needed, renderer.Source); err != nil {
+	if _, err := preflight.CheckKinds(api.RESTMapper(), needed, renderer.FileOfKind); err != nil {
 		if problems, ok := errors.AsType[render.Problems](err); ok {
 			return problems, nil
 		}

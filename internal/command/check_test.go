@@ -76,11 +76,11 @@ func TestCheck_PrintsAllProblems(t *testing.T) {
 			"warning: components/site/other.yaml:1: no kustomization lists this file, so it has no effect; add it to the resources of components/site/kustomization.yaml, or remove it\n" +
 				"error: components/site/more.yaml:4: ConfigMap more: dat: unknown field; correct its name or its indentation, or remove it\n" +
 				"error: components/site/more.yaml:8: ConfigMap other: metadata.namespace is managed by the operator; remove it from the template\n" +
-				"2 errors, 1 warnings\n",
+				"2 errors, 1 warning\n",
 		},
 		"a mistake in Helm values": {
 			[]string{"--helm-values", values}, 1,
-			"error: components/site/kustomization.yaml:2: field \"namePrefix\" is refused: the operator sets the names\n1 errors, 0 warnings\n",
+			"error: components/site/kustomization.yaml:2: field \"namePrefix\" is refused: the operator sets the names\n1 error, 0 warnings\n",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -36,7 +36,7 @@ type Streams struct {
 
 // Is reports whether the command-line arguments args name a subcommand. The operator itself takes flags only.
 func Is(args []string) bool {
-	return len(args) > 0 && slices.Contains([]string{"render", "check", "diff"}, args[0])
+	return len(args) > 0 && slices.Contains([]string{"render", "check", "diff", "exporter"}, args[0])
 }
 
 // IsPrinted reports whether err is that of a command which has already printed what is wrong, or what differs.
@@ -46,7 +46,8 @@ func IsPrinted(err error) bool { return errors.Is(err, errRejected) || errors.Is
 func Run(ctx context.Context, args []string, streams Streams) int {
 	root := &cobra.Command{Use: "memcached-operator", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(NewRenderCommand(streams, root.Name()), newCheckCommand(streams), NewDiffCommand(streams, root.Name()))
+	root.AddCommand(NewRenderCommand(streams, root.Name()), newCheckCommand(streams), NewDiffCommand(streams, root.Name()),
+		newExporterCommand(streams))
 	root.SetArgs(args)
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)

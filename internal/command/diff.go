@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/example/memcached-operator/internal/diff"
@@ -26,8 +28,9 @@ It needs permission to list Memcacheds and the kinds of the templates. With perm
 sends dry-runs; without, it computes the result itself: the defaults of the API server and changes by admission webhooks
 are then missing from new objects and list items.
 
-Use the flags and environment variables of the operator in the cluster. Objects of kinds that are in neither these
-templates nor the embedded ones are not compared.
+What the command line and the environment leave open is as the operator in the cluster has it: its Deployment's flags and
+environment variables, and its templates if they come from ConfigMaps. Objects of kinds that are in neither these templates
+nor the embedded ones are not compared; an optional kind that the API server does not serve is skipped, as the operator does.
 
 Exit codes, as of kubectl diff:
   0  nothing differs
@@ -47,8 +50,13 @@ type diffOptions struct {
 	namespace     string
 	allNamespaces bool
 	summary       bool
-	templates     templates.Options
+	// operator is the operator's Deployment as NAMESPACE/NAME, none, or empty for the only one.
+	operator  string
+	templates templates.Options
 }
+
+// noOperator is the value of --operator with which no Deployment is read.
+const noOperator = "none"
 
 // NewDiffCommand returns the command diff of program, as it is called on a command line.
 func NewDiffCommand(streams Streams, program string) *cobra.Command {
@@ -71,7 +79,7 @@ func NewDiffCommand(streams Streams, program string) *cobra.Command {
 			if err := o.templates.Validate(); err != nil {
 				return err
 			}
-			return o.run(cmd.Context(), streams, names)
+			return o.run(cmd, streams, names)
 		},
 	}
 	flags := command.Flags()
@@ -79,18 +87,28 @@ func NewDiffCommand(streams Streams, program string) *cobra.Command {
 	flags.StringVar(&o.context, "context", "", "Context of the kubeconfig. Defaults to the current one.")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "Namespace of the Memcacheds. Defaults to that of the context.")
 	flags.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Compare the Memcacheds of all namespaces.")
+	flags.StringVar(&o.operator, "operator", "", "Deployment of the operator, as NAMESPACE/NAME, whose flags, environment and templates count where "+
+		"the command line sets none; none reads no Deployment. Defaults to the operator that watches the namespace.")
 	flags.BoolVar(&o.summary, "summary", false, "Print the summary only.")
 	flags.StringVar(&o.templates.HelmValues, "helm-values", "", "Values file of the Helm chart, whose manifests are laid over the embedded templates.")
 	flags.AddGoFlagSet(shared)
 	return command
 }
 
-func (o *diffOptions) run(ctx context.Context, streams Streams, names []string) error {
+func (o *diffOptions) run(cmd *cobra.Command, streams Streams, names []string) error {
+	ctx := cmd.Context()
+	cfg, namespace, err := o.connect()
+	if err != nil {
+		return err
+	}
+	if err := o.inherit(cmd, streams, cfg, namespace); err != nil {
+		return err
+	}
 	renderer, err := o.templates.Renderer()
 	if err != nil {
 		return err
 	}
-	cluster, namespace, err := o.connect(ctx, renderer)
+	cluster, err := newCluster(ctx, cfg, renderer)
 	if err != nil {
 		return err
 	}
@@ -105,6 +123,33 @@ func (o *diffOptions) run(ctx context.Context, streams Streams, names []string) 
 	return o.print(streams, cluster, comparisons)
 }
 
+// inherit sets what the command line leaves open to what the operator in the cluster has, and says so.
+func (o *diffOptions) inherit(cmd *cobra.Command, streams Streams, cfg *rest.Config, namespace string) error {
+	if o.operator == noOperator {
+		return nil
+	}
+	note := func(format string, arguments ...any) {
+		_, _ = fmt.Fprintf(streams.Err, "note: "+format+"\n", arguments...)
+	}
+	operator, err := diff.FindOperator(cmd.Context(), cfg, namespace, o.operator)
+	switch {
+	case apierrors.IsForbidden(err) && o.operator == "":
+		note("the flags of the operator are not known, give them to this command: %v", err)
+		return nil
+	case err != nil:
+		return fmt.Errorf("finding the operator (--operator): %w", err)
+	case operator == nil:
+		note("no operator runs in the cluster for these Memcacheds; the flags of this command count alone")
+		return nil
+	}
+	o.templates.Inherit(operator.Options, cmd.Flags().Changed, streams.Getenv)
+	note("what the command line does not set is as in Deployment %s", operator)
+	if operator.Unread != "" && o.templates.Dir == "" && o.templates.HelmValues == "" {
+		note("the templates of Deployment %s were not read, give them by --manifests-dir: %s", operator, operator.Unread)
+	}
+	return nil
+}
+
 // clientConfig returns the configuration of a kubeconfig and a context, which default to those of kubectl.
 func clientConfig(kubeconfig, context string) clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
@@ -112,35 +157,40 @@ func clientConfig(kubeconfig, context string) clientcmd.ClientConfig {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
 }
 
-// connect returns the cluster, and the namespace of the Memcacheds, empty for all.
-func (o *diffOptions) connect(ctx context.Context, renderer *render.Renderer) (*diff.Cluster, string, error) {
+// connect returns how to connect to the cluster, and the namespace of the Memcacheds, empty for all.
+func (o *diffOptions) connect() (*rest.Config, string, error) {
 	config := clientConfig(o.kubeconfig, o.context)
 	cfg, err := config.ClientConfig()
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	namespace := o.namespace
-	if namespace == "" && !o.allNamespaces {
-		if namespace, _, err = config.Namespace(); err != nil {
-			return nil, "", fmt.Errorf("reading the namespace of the kubeconfig: %w", err)
-		}
-	}
 	if o.allNamespaces {
-		namespace = metav1.NamespaceAll
+		return cfg, metav1.NamespaceAll, nil
 	}
-	kinds := renderer.Kinds()
+	if o.namespace != "" {
+		return cfg, o.namespace, nil
+	}
+	namespace, _, err := config.Namespace()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the namespace of the kubeconfig: %w", err)
+	}
+	return cfg, namespace, nil
+}
+
+// newCluster returns the cluster of cfg for the objects of renderer, which it tells whether it is OpenShift.
+func newCluster(ctx context.Context, cfg *rest.Config, renderer *render.Renderer) (*diff.Cluster, error) {
 	// Objects of kinds that the templates no longer contain are pruned.
 	shipped, err := (&templates.Options{}).Renderer()
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	cluster, err := diff.NewCluster(cfg, append(kinds, shipped.Kinds()...))
+	cluster, err := diff.NewCluster(cfg, append(renderer.Kinds(), shipped.Kinds()...))
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	openShift, err := cluster.IsOpenShift(ctx)
 	renderer.SetOpenShift(openShift)
-	return cluster, namespace, err
+	return cluster, err
 }
 
 // print prints comparisons. The error is errDiffers when something differs, and another one when a Memcached
@@ -167,7 +217,7 @@ func (o *diffOptions) print(streams Streams, cluster *diff.Cluster, comparisons 
 	}
 	switch {
 	case failed > 0:
-		return fmt.Errorf("%d problems: see above", failed)
+		return fmt.Errorf("%s: see above", counted(failed, "problem"))
 	case differs:
 		return errDiffers
 	default:

@@ -65,3 +65,11 @@ func writeJSON(out io.Writer, results []rendered) error {
 	_, err = out.Write(append(content, '\n'))
 	return err
 }
+
+// counted returns n and noun, in the plural unless n is 1.
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}

@@ -49,6 +49,8 @@ type Comparison struct {
 	Replacements []Replacement
 	// Paused reports that the operator applies nothing, because spec.paused is set.
 	Paused bool
+	// Skipped are the optional kinds of objects that the operator skips, since the API server does not serve them.
+	Skipped []string
 	// Errs holds why the Memcached cannot be rendered, or an object not be applied.
 	Errs []error
 }
@@ -88,6 +90,10 @@ func compare(ctx context.Context, cluster *Cluster, renderer *render.Renderer, m
 		return result, nil
 	}
 	for _, rendered := range desired {
+		if kind := rendered.GroupVersionKind(); !cluster.serves(kind) && renderer.IsOptional(kind) {
+			result.Skipped = append(result.Skipped, kind.Kind)
+			continue
+		}
 		live, err := cluster.find(ctx, mc, rendered)
 		if err != nil {
 			return result, err

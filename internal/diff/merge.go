@@ -17,8 +17,8 @@ import (
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
-// errNotServed is the error for objects that the operator would skip.
-var errNotServed = errors.New("the API server does not serve this kind, so the object would be skipped")
+// errNotServed is the error for objects of a kind that is not optional: an operator with their templates would not start.
+var errNotServed = errors.New("the API server does not serve this kind, which the templates need")
 
 // apply returns rendered as it would be after an apply over live, which may be nil: the API server's
 // response to a dry-run, or the merge that the API server would do, without its defaults and admission. The

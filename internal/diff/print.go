@@ -95,6 +95,9 @@ func PrintSummary(out io.Writer, comparisons []Comparison) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintf(w, "%d of %d Memcacheds differ: %d objects to create, %d to change, %d to delete.\n", differing, len(comparisons), created, changed, deleted)
+	if skipped := skippedKinds(comparisons); len(skipped) > 0 {
+		fmt.Fprintf(w, "Skipped, since the API server does not serve them: %s.\n", strings.Join(skipped, ", "))
+	}
 	if replaced == 0 {
 		fmt.Fprintln(w, "No pods would be replaced.")
 		return w.Flush()
@@ -107,6 +110,16 @@ func PrintSummary(out io.Writer, comparisons []Comparison) error {
 		}
 	}
 	return w.Flush()
+}
+
+// skippedKinds returns the kinds that any of comparisons skips, sorted.
+func skippedKinds(comparisons []Comparison) []string {
+	var kinds []string
+	for _, c := range comparisons {
+		kinds = append(kinds, c.Skipped...)
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
 }
 
 // maxFields is the number of fields that the summary names of one workload.

@@ -32,8 +32,8 @@ func Apply(ctx context.Context, api client.Client, object *unstructured.Unstruct
 
 // refusal is an API server's answer that an object is rejected.
 type refusal struct {
-	// errs are the reasons, one for each field if the fields are known.
-	errs []error
+	// causes are the reasons, one for each field if the fields are known.
+	causes []metav1.StatusCause
 	// ofFields says that the object is invalid by the validation of its kind. Other refusals, such as
 	// those of admission webhooks and policies, may be about the namespace or the name.
 	ofFields bool
@@ -49,20 +49,15 @@ func refusalOf(err error) (refusal, bool) {
 	details := status.Status().Details
 	switch {
 	case strings.Contains(err.Error(), "failed to create typed patch object"): // A field that this version does not know; code 500.
-		return refusal{errs: []error{fmt.Errorf("the API server rejects it: %w", status)}, ofFields: true}, true
+		return refusal{[]metav1.StatusCause{{Message: status.Error()}}, true}, true
 	case apierrors.IsInvalid(err) && details != nil && len(details.Causes) > 0:
-		hasField := func(cause metav1.StatusCause) bool { return cause.Field != "" }
-		if !slices.ContainsFunc(details.Causes, func(cause metav1.StatusCause) bool { return !hasField(cause) }) {
-			r := refusal{ofFields: true}
-			for _, cause := range details.Causes {
-				r.errs = append(r.errs, fmt.Errorf("%s: the API server rejects it: %s", cause.Field, cause.Message))
-			}
-			return r, true
+		if !slices.ContainsFunc(details.Causes, func(cause metav1.StatusCause) bool { return cause.Field == "" }) {
+			return refusal{details.Causes, true}, true
 		}
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err), apierrors.IsNotFound(err), apierrors.IsTooManyRequests(err), apierrors.IsTimeout(err):
 		return refusal{}, false
 	case status.Status().Code >= http.StatusInternalServerError:
 		return refusal{}, false
 	}
-	return refusal{errs: []error{fmt.Errorf("the API server rejects it: %w", status)}}, true
+	return refusal{causes: []metav1.StatusCause{{Message: status.Error()}}}, true
 }

@@ -25,8 +25,8 @@ func TestRefusalOf_TellsWhoRejects(t *testing.T) {
 	unknownField := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: "failed to create typed patch object (a/b; batch/v1, Kind=CronJob): .spec.x: field not declared in schema"}}
 	for sentence, test := range map[string]struct {
 		err error
-		// errs is the number of reasons; 0 if it is no refusal.
-		errs     int
+		// causes is the number of reasons; 0 if it is no refusal.
+		causes   int
 		ofFields bool
 	}{
 		"an invalid field":                 {apierrors.NewInvalid(kind, "report", field.ErrorList{schedule}), 1, true},
@@ -47,7 +47,7 @@ func TestRefusalOf_TellsWhoRejects(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			refused, ok := refusalOf(test.err)
-			if ok != (test.errs > 0) || len(refused.errs) != test.errs || refused.ofFields != test.ofFields {
+			if ok != (test.causes > 0) || len(refused.causes) != test.causes || refused.ofFields != test.ofFields {
 				t.Errorf("refusalOf returns %+v, %v", refused, ok)
 			}
 		})

@@ -74,7 +74,7 @@ func (c *check) send(ctx context.Context, example render.Example) error {
 	if err != nil || !ok {
 		return err
 	}
-	c.add(refused, example.Source, example.Set)
+	c.add(refused, example.Place)
 	return nil
 }
 
@@ -95,19 +95,15 @@ func (c *check) refused(ctx context.Context, object *unstructured.Unstructured) 
 	return refusal{}, false, err
 }
 
-func (c *check) add(refused refusal, source, set string) {
-	var errs []error
-	for _, err := range refused.errs {
-		errs = append(errs, fmt.Errorf("%s: %w", source, err))
-	}
-	problems := c.renderer.Problems(errs...)
-	for i := range problems {
-		problems[i].Set = set
-	}
-	if refused.ofFields {
-		c.result.Invalid = append(c.result.Invalid, problems...)
-	} else {
-		c.result.Denied = append(c.result.Denied, problems...)
+// add adds the problems of refused, which are at place.
+func (c *check) add(refused refusal, place render.Problem) {
+	for _, cause := range refused.causes {
+		place.Path, place.Message = cause.Field, "the API server rejects it: "+cause.Message
+		if problem := c.renderer.Problem(place); refused.ofFields {
+			c.result.Invalid = append(c.result.Invalid, problem)
+		} else {
+			c.result.Denied = append(c.result.Denied, problem)
+		}
 	}
 }
 
@@ -159,8 +155,7 @@ func (c *check) sendOver(ctx context.Context, mc *cachev1alpha1.Memcached) error
 			if name == "" {
 				name = "memcached"
 			}
-			source := fmt.Sprintf("%s: %s %s", c.renderer.FileOf(mc.Name, object), object.GetKind(), name)
-			c.add(refused, source, "for a live Memcached")
+			c.add(refused, render.Problem{File: c.renderer.FileOf(mc.Name, object), Object: object.GetKind() + " " + name, Set: "for a live Memcached"})
 		}
 	}
 	return nil

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package memcached is a small client of memcached's text protocol, over a connection that the caller makes. The
-// kubectl plugin and the tests use it.
+// exporter, the kubectl plugin and the tests use it.
 package memcached
 
 import (

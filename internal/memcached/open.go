@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 )
 
@@ -52,4 +53,15 @@ func open(ctx context.Context, connection net.Conn, access Access) (*Client, err
 	}
 	_, err := client.Version()
 	return client, err
+}
+
+// FirstUser returns the first user of a file of memcached's option auth_file, which has one user:password per line, and whether
+// its first line is one. All users have the same rights.
+func FirstUser(file string) (user, password string, ok bool) {
+	line, _, _ := strings.Cut(file, "\n")
+	user, password, found := strings.Cut(strings.TrimSuffix(line, "\r"), ":")
+	if !found || user == "" {
+		return "", "", false
+	}
+	return user, password, true
 }

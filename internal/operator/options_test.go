@@ -101,6 +101,7 @@ func TestParse_SetsOptions(t *testing.T) {
 		"RELATED_IMAGE_MEMCACHED":          "registry:5000/memcached@sha256:0a",
 		"RELATED_IMAGE_MEMCACHED_EXPORTER": "registry:5000/exporter:1",
 		"RELATED_IMAGE_MEMCACHED_RELOADER": "registry:5000/reloader:1",
+		"RELATED_IMAGE_EXPORTER":           "registry:5000/own:1",
 	},
 		"--kubeconfig=admin.conf", "--manifests-dir", dir, "--max-concurrent-reconciles=256", "--max-rolling=3", "--leader-elect", "--leader-elect-namespace=ops",
 		"--webhook-bind-address=:9443", "--webhook-cert-path=/certs", "--metrics-bind-address=0", "--metrics-secure=false", "--enable-http2", "--health-probe-bind-address=127.0.0.1:0",
@@ -117,7 +118,7 @@ func TestParse_SetsOptions(t *testing.T) {
 		metricsAddress: "0", metricsCertName: "tls.crt", metricsCertKey: "tls.key", enableHTTP2: true, healthProbeAddress: "127.0.0.1:0",
 		templates: templates.Options{
 			Dir: dir, PrivilegedFields: true, OperandImages: guarded.Images{"memcached", "registry:5000/cache/*"},
-			MemcachedImage: "registry:5000/memcached@sha256:0a", ExporterImage: "registry:5000/exporter:1", ReloaderImage: "registry:5000/reloader:1",
+			MemcachedImage: "registry:5000/memcached@sha256:0a", ExporterImage: "registry:5000/exporter:1", ReloaderImage: "registry:5000/reloader:1", AccessExporterImage: "registry:5000/own:1",
 		},
 		version: true,
 	}

@@ -45,13 +45,20 @@ const (
 	maxNote = 1024
 )
 
-var reloadSuccessful = prometheus.NewGauge(prometheus.GaugeOpts{
-	Name: "memcached_operator_templates_last_reload_successful",
-	Help: "Whether the templates in --manifests-dir are those in use: 0 while a change of them is rejected.",
-})
+var (
+	reloadSuccessful = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "memcached_operator_templates_last_reload_successful",
+		Help: "Whether the templates in --manifests-dir are those in use: 0 while a change of them is rejected.",
+	})
+
+	fullBuilds = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "memcached_operator_full_build_sets_total",
+		Help: "Sets of components whose Memcacheds take a full kustomize build each, since the templates change a value that a replacement fills in.",
+	})
+)
 
 func init() {
-	metrics.Registry.MustRegister(reloadSuccessful)
+	metrics.Registry.MustRegister(reloadSuccessful, fullBuilds)
 	reloadSuccessful.Set(1)
 }
 

@@ -16,6 +16,8 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/example/memcached-operator/reconcilers/memory"
 )
 
 // Run runs the operator with the command-line arguments args until ctx is done. version is the
@@ -44,11 +46,17 @@ func Run(ctx context.Context, args []string, version string) error {
 	logger.Info("Starting", "version", version)
 	setMemoryLimit(o.memoryLimit)
 	setGCPercent()
+	o.templates.FullBuilds = func(components []string, reason string) {
+		fullBuilds.Inc()
+		logger.WithName("templates").Info("Memcacheds with these components take a full kustomize build each, which is 5 to 10 times slower", "components", components, "reason", reason)
+	}
 	tree, err := o.templates.Load()
 	if err != nil {
 		return err
 	}
+	memory.Begin() // Builds produce much garbage.
 	renderer, err := o.templates.RendererOf(tree)
+	memory.End()
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,8 @@ func TestRun_RejectsBadInput(t *testing.T) {
 		"an empty key":                 {[]string{"where", ""}, " where: the key has 0 bytes: memcached's keys have 1 to 250"},
 		"a long key":                   {[]string{"where", strings.Repeat("k", 251)}, " where: the key has 251 bytes: memcached's keys have 1 to 250"},
 		"a key that is a command":      {[]string{"where", "a\r\nflush_all"}, ` where: the key "a\r\nflush_all" has white space or control characters, which memcached's keys cannot have`},
+		"no Memcached to flush":        {[]string{"flush"}, " flush: the name is missing: the usage is kubectl memcached flush NAME [flags]"},
+		"a pause of the past":          {[]string{"flush", "cache", "--pause", "-1s"}, " flush: --pause: -1s is less than 0"},
 		"a file that cannot be read":   {[]string{"render", "-f", absent}, " render: open " + absent + ": no such file or directory"},
 		"a kubeconfig of diff, absent": {[]string{"diff", "--kubeconfig", absent}, " diff: reading the kubeconfig: stat " + absent + ": no such file or directory"},
 	} {
@@ -72,7 +74,7 @@ func TestRender_RendersTheGoodOneOfTwo(t *testing.T) {
 
 func TestHelp_NamesThePlugin(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"status", "top", "servers", "where", "render", "diff"} {
+	for _, name := range []string{"status", "top", "servers", "where", "flush", "render", "diff"} {
 		got := run(t, "", name, "--help")
 		if got.code != 0 || !strings.Contains(got.out, "\n  kubectl memcached "+name+" ") || strings.Contains(got.out, "memcached-operator "+name) {
 			t.Errorf("%s: the exit code is %d and the help\n%s%s", name, got.code, got.out, got.stderr)

@@ -88,6 +88,16 @@ func (c *connection) open(dial stats.DialFunc) (*session, error) {
 	return &session{Client: api, namespace: namespace, pool: stats.NewPool(dial, c.timeout), accesses: map[types.UID]access{}}, nil
 }
 
+// podsOf returns the Memcached called name, or the only one of the namespace, and its pods.
+func (s *session) podsOf(ctx context.Context, name string) (*cachev1alpha1.Memcached, []stats.Target, error) {
+	mc, err := s.Get(ctx, s.namespace, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	targets, err := s.targets(ctx, []cachev1alpha1.Memcached{*mc}, mc.Namespace, mc.Name)
+	return mc, targets, err
+}
+
 // targets returns the pods of memcacheds, which are those of namespace, or of all if it is empty; with a name it is the
 // only one. A Memcached whose Secrets cannot be read has targets with that error.
 func (s *session) targets(ctx context.Context, memcacheds []cachev1alpha1.Memcached, namespace, name string) ([]stats.Target, error) {

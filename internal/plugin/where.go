@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/internal/memcached"
 	"github.com/example/memcached-operator/internal/plugin/stats"
 )
@@ -69,11 +68,7 @@ func (p *program) where(cmd *cobra.Command, connection *connection, key, name st
 		return err
 	}
 	defer s.pool.Close()
-	mc, err := s.Get(ctx, s.namespace, name)
-	if err != nil {
-		return err
-	}
-	targets, err := s.targets(ctx, []cachev1alpha1.Memcached{*mc}, mc.Namespace, mc.Name)
+	_, targets, err := s.podsOf(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -20,14 +20,19 @@ import (
 )
 
 const (
-	// The environment variables with the images, named as OLM requires.
-	memcachedImageVariable = "RELATED_IMAGE_MEMCACHED"
+	// MemcachedImageVariable is an environment variable with an image, as the next two, named as OLM requires.
+	MemcachedImageVariable = "RELATED_IMAGE_MEMCACHED"
 	exporterImageVariable  = "RELATED_IMAGE_MEMCACHED_EXPORTER"
+	accessImageVariable    = "RELATED_IMAGE_EXPORTER"
 	reloaderImageVariable  = "RELATED_IMAGE_MEMCACHED_RELOADER"
 
 	// For OLM, whose users can set environment variables but no flags.
+	manifestsDirVariable     = "MANIFESTS_DIR"
 	privilegedFieldsVariable = "ALLOW_PRIVILEGED_FIELDS"
 	operandImagesVariable    = "OPERAND_IMAGES"
+
+	privilegedFieldsFlag = "allow-privileged-fields"
+	operandImagesFlag    = "operand-images"
 )
 
 // Options are the flags and environment variables that change what is rendered.
@@ -36,21 +41,27 @@ type Options struct {
 	Dir string
 	// HelmValues is a values file of the chart, whose manifests are laid over the embedded templates; empty for none.
 	HelmValues string
+	// Overlay are files that are laid over the embedded templates unless Dir or HelmValues is set.
+	Overlay render.Tree
 	// PrivilegedFields allows guarded fields.
 	PrivilegedFields bool
 	// OperandImages are the images that Memcacheds may name without PrivilegedFields.
 	OperandImages guarded.Images
-	// MemcachedImage, ExporterImage and ReloaderImage are the default images; empty for those of the templates.
-	MemcachedImage, ExporterImage, ReloaderImage string
+	// MemcachedImage and the others are the default images; empty for those of the templates.
+	MemcachedImage, ExporterImage, AccessExporterImage, ReloaderImage string
+	// FullBuilds is [render.Defaults.FullBuilds].
+	FullBuilds func(components []string, reason string)
 }
 
 // Bind binds the flags of o, whose defaults and images come from the environment that getenv returns. The error is one of
 // the environment, and counts only once the flags are parsed.
 func (o *Options) Bind(flags *flag.FlagSet, getenv func(string) string) error {
-	flags.StringVar(&o.Dir, "manifests-dir", "",
-		"Directory whose base and components are laid over the embedded templates, file by file.")
-	o.MemcachedImage = getenv(memcachedImageVariable)
+	flags.StringVar(&o.Dir, "manifests-dir", getenv(manifestsDirVariable),
+		"Directory whose base and components are laid over the embedded templates, file by file. Defaults to the environment variable "+
+			manifestsDirVariable+".")
+	o.MemcachedImage = getenv(MemcachedImageVariable)
 	o.ExporterImage = getenv(exporterImageVariable)
+	o.AccessExporterImage = getenv(accessImageVariable)
 	o.ReloaderImage = getenv(reloaderImageVariable)
 	return o.bindGuarded(flags, getenv)
 }
@@ -62,7 +73,7 @@ func (o *Options) bindGuarded(flags *flag.FlagSet, getenv func(string) string) e
 	if err != nil {
 		err = fmt.Errorf("%s: %q is neither true nor false", privilegedFieldsVariable, allow)
 	}
-	flags.BoolVar(&o.PrivilegedFields, "allow-privileged-fields", allowed,
+	flags.BoolVar(&o.PrivilegedFields, privilegedFieldsFlag, allowed,
 		"Accept the fields of Memcacheds by which their authors can do more than by the plain templates, such as patches and "+
 			"serviceAccountName (docs/user/privileged-fields.md). Set it only where the ValidatingAdmissionPolicy is installed that asks "+
 			"what an author may do. Defaults to the environment variable "+privilegedFieldsVariable+".")
@@ -71,7 +82,7 @@ func (o *Options) bindGuarded(flags *flag.FlagSet, getenv func(string) string) e
 		err = cmp.Or(err, fmt.Errorf("%s: %w", operandImagesVariable, errImages))
 	}
 	o.OperandImages = images
-	flags.Func("operand-images", "Images that Memcacheds may name without --allow-privileged-fields, separated by commas: repositories, "+
+	flags.Func(operandImagesFlag, "Images that Memcacheds may name without --allow-privileged-fields, separated by commas: repositories, "+
 		"of which any tag and digest is accepted, or all below a prefix, such as registry.example.com/cache/*. Defaults to the environment "+
 		"variable "+operandImagesVariable+", else the repositories of the operator's own default images.",
 		func(text string) (err error) {
@@ -81,11 +92,28 @@ func (o *Options) bindGuarded(flags *flag.FlagSet, getenv func(string) string) e
 	return err
 }
 
+// Inherit sets what the command line and the environment of o leave open to what other has. isSet reports whether a flag is
+// set on the command line; getenv returns the environment.
+func (o *Options) Inherit(other Options, isSet func(flag string) bool, getenv func(string) string) {
+	o.Overlay = other.Overlay
+	o.MemcachedImage = cmp.Or(o.MemcachedImage, other.MemcachedImage)
+	o.ExporterImage = cmp.Or(o.ExporterImage, other.ExporterImage)
+	o.AccessExporterImage = cmp.Or(o.AccessExporterImage, other.AccessExporterImage)
+	o.ReloaderImage = cmp.Or(o.ReloaderImage, other.ReloaderImage)
+	if !isSet(privilegedFieldsFlag) && getenv(privilegedFieldsVariable) == "" {
+		o.PrivilegedFields = other.PrivilegedFields
+	}
+	if !isSet(operandImagesFlag) && getenv(operandImagesVariable) == "" {
+		o.OperandImages = other.OperandImages
+	}
+}
+
 // Validate returns an error that names an invalid flag or environment variable.
 func (o *Options) Validate() error {
 	for variable, image := range map[string]string{
-		memcachedImageVariable: o.MemcachedImage,
+		MemcachedImageVariable: o.MemcachedImage,
 		exporterImageVariable:  o.ExporterImage,
+		accessImageVariable:    o.AccessExporterImage,
 		reloaderImageVariable:  o.ReloaderImage,
 	} {
 		if strings.ContainsAny(image, " \t\n") {
@@ -124,6 +152,9 @@ func (o *Options) Load() (render.Tree, error) {
 		return nil, fmt.Errorf("--manifests-dir: %s: %w", o.Dir, err)
 	}
 	if err != nil || o.HelmValues == "" {
+		if err == nil && o.Dir == "" {
+			maps.Copy(tree, o.Overlay)
+		}
 		return tree, err
 	}
 	overlay, err := readHelmValues(o.HelmValues)
@@ -180,7 +211,7 @@ func (o *Options) ignoredEntries() (warnings render.Problems, err error) {
 		info, err := os.Stat(filepath.Join(o.Dir, name)) // It follows symbolic links.
 		isYAML := slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
 		if isYAML || err == nil && info.IsDir() {
-			warnings = append(warnings, render.Problem{File: name, Text: "only the directories base and components are read, so this has no effect; move it there, or remove it"})
+			warnings = append(warnings, render.Problem{File: name, Message: "only the directories base and components are read, so this has no effect; move it there, or remove it"})
 		}
 	}
 	return warnings, nil
@@ -190,8 +221,10 @@ func (o *Options) defaults() render.Defaults {
 	return render.Defaults{
 		Image:                 o.MemcachedImage,
 		ExporterImage:         o.ExporterImage,
+		AccessExporterImage:   o.AccessExporterImage,
 		ReloaderImage:         o.ReloaderImage,
 		AllowPrivilegedFields: o.PrivilegedFields,
 		OperandImages:         o.OperandImages,
+		FullBuilds:            o.FullBuilds,
 	}
 }

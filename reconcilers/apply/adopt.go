@@ -37,7 +37,7 @@ func (a *Applier) adopt(ctx context.Context, owner *Owner, rendered *unstructure
 	if err := a.upgradeManagedFields(ctx, live, owner); err != nil {
 		return failed(rendered, fmt.Errorf("adopting %s: %w", describe(rendered), err))
 	}
-	return a.update(ctx, owner, rendered, live)
+	return a.updateFrom(ctx, owner, rendered, live, live)
 }
 
 // upgradeManagedFields transfers the fields of the manager that created live for owner by Update to

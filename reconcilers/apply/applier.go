@@ -51,6 +51,9 @@ type Result struct {
 	Live client.Object
 	// Err is set for Conflict and Failed.
 	Err error
+	// Fields are the paths, sorted, of the applied fields that a Configured write changed, added or removed, such as
+	// spec.template.spec.containers[name="memcached"].image; none if the object could not be read before the write.
+	Fields []string
 	// Drift names the fields that an admission policy or webhook modified when the object was
 	// applied; empty when there are none. NewDrift reports that they were not known before.
 	Drift    string

@@ -139,7 +139,7 @@ func runConcurrently(functions []func()) {
 func (a *Applier) create(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured) Result {
 	object := copyMetadata(rendered)
 	object.SetResourceVersion(createOnly)
-	result := a.write(ctx, owner, rendered, object)
+	result := a.write(ctx, owner, rendered, object, nil)
 	switch {
 	case apierrors.HasStatusCause(result.Err, corev1.NamespaceTerminatingCause):
 		return Result{Object: rendered, Action: Waiting}
@@ -156,11 +156,25 @@ func (a *Applier) create(ctx context.Context, owner *Owner, rendered *unstructur
 	return result
 }
 
-// update applies rendered to live. The UID keeps it from changing another object of the name.
+// update applies rendered to live, as the cache has it. It reads the object from the API server before, since the
+// cache does not hold the values that the apply changes.
 func (a *Applier) update(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured, live client.Object) Result {
+	before, err := NewObject(a.scheme, rendered.GroupVersionKind())
+	if err != nil {
+		return failed(rendered, err)
+	}
+	if err := a.live.Get(ctx, client.ObjectKeyFromObject(rendered), before); err != nil {
+		before = nil // The write has the error to report, if it lasts.
+	}
+	return a.updateFrom(ctx, owner, rendered, live, before)
+}
+
+// updateFrom applies rendered to live. The UID keeps it from changing another object of the name. before is the object
+// on the API server, or nil.
+func (a *Applier) updateFrom(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured, live, before client.Object) Result {
 	object := copyMetadata(rendered)
 	object.SetUID(live.GetUID())
-	result := a.write(ctx, owner, rendered, object)
+	result := a.write(ctx, owner, rendered, object, before)
 	if apierrors.IsInvalid(result.Err) && !isReplaced(result.Err) {
 		transferred, err := a.takeListOwnership(ctx, rendered, result.Err)
 		if transferred && err == nil {
@@ -170,7 +184,7 @@ func (a *Applier) update(ctx context.Context, owner *Owner, rendered *unstructur
 		case err != nil:
 			result.Err = err
 		case transferred:
-			result = a.write(ctx, owner, rendered, object)
+			result = a.write(ctx, owner, rendered, object, before)
 		}
 	}
 	if result.Err != nil {
@@ -193,8 +207,8 @@ func copyMetadata(object *unstructured.Unstructured) *unstructured.Unstructured 
 }
 
 // write applies object, which is rendered with a precondition, keeps the API server's response until
-// the cache shows it, and compares the response with rendered.
-func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *unstructured.Unstructured) Result {
+// the cache shows it, and compares the response with rendered, and with before unless that is nil.
+func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *unstructured.Unstructured, before client.Object) Result {
 	wanted, err := a.comparer.desiredOf(rendered)
 	if err != nil {
 		return failed(rendered, err)
@@ -213,6 +227,9 @@ func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *uns
 	}
 	result := Result{Object: rendered, Action: Configured, Live: reduced, ChangedDuringWrite: changed}
 	result.Drift, result.NewDrift, err = a.comparer.record(templateOf(rendered, owner.GetName()), wanted, live, appliedTo(reduced))
+	if err == nil && before != nil {
+		result.Fields, err = wanted.changes(before, live)
+	}
 	if err != nil {
 		return failed(rendered, err)
 	}

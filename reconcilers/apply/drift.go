@@ -4,6 +4,8 @@ package apply
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -167,4 +169,27 @@ func (d desired) drift(live client.Object, content value.Value) (drift string, d
 	differ = fieldpath.NewSet()
 	compareFields(d.fields, d.content, content, nil, func(path fieldpath.Path) { differ.Insert(path.Copy()) })
 	return differ.String(), differ, nil
+}
+
+// changes returns, for messages, the paths of the fields that differ between before and after, the object before and after
+// an apply of d, among those that FieldManager applied to one of them.
+func (d desired) changes(before, after client.Object) ([]string, error) {
+	applied, err := appliedFields(before)
+	if err != nil {
+		return nil, err
+	}
+	old, err := valueOf(before)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := valueOf(after)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	compareFields(d.fields.Union(applied), stored, old, nil, func(path fieldpath.Path) {
+		paths = append(paths, strings.TrimPrefix(path.String(), "."))
+	})
+	slices.Sort(paths)
+	return paths, nil
 }

@@ -50,6 +50,10 @@ func IsTerminal(err error) bool {
 	return (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && !isReplaced(err)
 }
 
+// IsRace reports whether err says that another client changed, deleted or replaced the object between our look at it
+// and our write. The next look has what that client wrote.
+func IsRace(err error) bool { return apierrors.IsConflict(err) || isReplaced(err) }
+
 // isReplaced reports whether err is the API server's response to an apply to an object that another
 // one of its name has replaced: it reports the UID as an invalid change.
 func isReplaced(err error) bool {

@@ -3,6 +3,7 @@
 package apply_test
 
 import (
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -153,6 +154,46 @@ func TestApply_RemovesFieldsNoLongerRendered(t *testing.T) {
 			}
 			mustBeSame(t, essence(w.live(object)), w.made(test.want).Object)
 			w.mustHold("afterwards", object)
+		})
+	}
+}
+
+// The fields are those of ours: what another client has in the object besides is not named.
+func TestApply_NamesTheFieldsThatItChanged(t *testing.T) {
+	t.Parallel()
+	for sentence, test := range map[string]struct {
+		before func(w *env, object *unstructured.Unstructured)
+		render func(object *unstructured.Unstructured)
+		want   []string
+	}{
+		"another value is rendered": {
+			render: func(object *unstructured.Unstructured) { container(object)["image"] = "memcached:1.6.46" },
+			want:   []string{imagePath[1:]},
+		},
+		"a field is rendered no longer": {
+			render: func(object *unstructured.Unstructured) { delete(container(object), "lifecycle") },
+			want:   []string{`spec.template.spec.containers[name="memcached"].lifecycle.preStop.sleep.seconds`},
+		},
+		"others changed a field of ours, and added one": {
+			before: patched("replace /spec/replicas 7", `add /metadata/annotations {"a": "b"}`),
+			want:   []string{"spec.replicas"},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			w := newEnv(t)
+			object := w.deployment()
+			w.applied(object)
+			if test.before != nil {
+				test.before(w, object)
+				w.settle(object)
+			}
+			if test.render != nil {
+				test.render(object)
+			}
+			if got := w.apply(sentence, apply.Configured, object)[0].Fields; !slices.Equal(got, test.want) {
+				t.Errorf("the fields are %q, want %q", got, test.want)
+			}
 		})
 	}
 }

@@ -64,7 +64,7 @@ func Check(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, templa
 	}
 	all := templates.Kinds()
 	needed := slices.DeleteFunc(slices.Clone(all), templates.IsOptional)
-	resources, err := CheckKinds(mapper, needed, templates.Source)
+	resources, err := CheckKinds(mapper, needed, templates.FileOfKind)
 	if err != nil {
 		return nil, err
 	}

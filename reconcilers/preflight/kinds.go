@@ -19,21 +19,21 @@ import (
 var Verbs = []string{"get", "list", "watch", "create", "patch", "delete"}
 
 // CheckKinds returns the resource of each of kinds. The error wraps [render.Problems], which name
-// the template files that source returns, when the API server does not serve kinds or they are
+// the template files that fileOf returns, when the API server does not serve kinds or they are
 // cluster-scoped.
-func CheckKinds(mapper meta.RESTMapper, kinds []schema.GroupVersionKind, source func(schema.GroupVersionKind) string) ([]schema.GroupVersionResource, error) {
+func CheckKinds(mapper meta.RESTMapper, kinds []schema.GroupVersionKind, fileOf func(schema.GroupVersionKind) string) ([]schema.GroupVersionResource, error) {
 	var resources []schema.GroupVersionResource
 	var problems render.Problems
 	for _, kind := range kinds {
 		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		switch {
 		case meta.IsNoMatchError(err):
-			problems = append(problems, render.Problem{File: source(kind), Text: fmt.Sprintf(
+			problems = append(problems, render.Problem{File: fileOf(kind), Message: fmt.Sprintf(
 				"this API server does not serve kind %s of %s: install its CustomResourceDefinition, or remove the object from the templates", kind.Kind, kind.GroupVersion())})
 		case err != nil:
 			return nil, fmt.Errorf("asking the API server for kind %s: %w", kind.Kind, err)
 		case mapping.Scope.Name() != meta.RESTScopeNameNamespace:
-			problems = append(problems, render.Problem{File: source(kind), Text: fmt.Sprintf(
+			problems = append(problems, render.Problem{File: fileOf(kind), Message: fmt.Sprintf(
 				"kind %s is cluster-scoped, but a Memcached can own only namespaced objects: remove the object from the templates", kind.Kind)})
 		default:
 			resources = append(resources, mapping.Resource)

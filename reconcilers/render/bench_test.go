@@ -49,13 +49,13 @@ func benchmarkFullBuild(b *testing.B, r *Renderer, mc *cachev1alpha1.Memcached) 
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := r.sets.get(in, mc.Namespace, nil)
+	set, err := r.sets.get(in, mc.Namespace)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := p.FullBuild(in); err != nil {
+		if _, err := desiredObjects(set.FullBuild, in, mc); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -8,9 +8,11 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/config/crd"
+	"github.com/example/memcached-operator/reconcilers/render/patch"
 )
 
 // bounds holds the limits of the CRD on a field and on the fields below it. Patterns and
@@ -53,71 +55,68 @@ func loadSpecBounds() *bounds {
 }
 
 // check returns an error for the first field of value that exceeds its bounds.
-func (b *bounds) check(value any) *fieldError {
+func (b *bounds) check(value any, path *field.Path) error {
 	switch v := value.(type) {
 	case map[string]any:
-		return b.checkMap(v)
+		return b.checkMap(v, path)
 	case []any:
-		return b.checkList(v)
+		return b.checkList(v, path)
 	case string:
 		// A string has at most as many characters as bytes: count them only if necessary.
 		if exceeds(b.MaxLength, len(v)) && exceeds(b.MaxLength, utf8.RuneCountInString(v)) {
-			return fieldErrorf(" has %d characters, which is more than the maximum of %d; shorten it", utf8.RuneCountInString(v), *b.MaxLength)
+			return fmt.Errorf("%s has %d characters, which is more than the maximum of %d; shorten it", path, utf8.RuneCountInString(v), *b.MaxLength)
 		}
 	case int64:
-		return b.checkNumber(float64(v))
+		return b.checkNumber(float64(v), path)
 	case float64:
-		return b.checkNumber(v)
+		return b.checkNumber(v, path)
 	}
 	return nil
 }
 
-func (b *bounds) checkMap(fields map[string]any) *fieldError {
+func (b *bounds) checkMap(fields map[string]any, path *field.Path) error {
 	if exceeds(b.MaxProperties, len(fields)) {
-		return fieldErrorf(" has %d entries, which is more than the maximum of %d; remove some", len(fields), *b.MaxProperties)
+		return fmt.Errorf("%s has %d entries, which is more than the maximum of %d; remove some", path, len(fields), *b.MaxProperties)
 	}
 	// The error names the first field in the order of names, so that it is deterministic.
-	var first *fieldError
+	var first error
 	name := ""
 	for key, value := range fields {
-		field, ok := b.Properties[key]
+		inner, ok := b.Properties[key]
 		if !ok {
-			field = b.Values
+			inner = b.Values
 		}
-		if field == nil || first != nil && key > name {
+		if inner == nil || first != nil && key > name {
 			continue
 		}
-		if err := field.check(value); err != nil {
+		if err := inner.check(value, patch.Child(path, key)); err != nil {
 			first, name = err, key
 		}
 	}
-	if first != nil {
-		return first.in(name)
-	}
-	return nil
+	return first
 }
 
-func (b *bounds) checkList(items []any) *fieldError {
+func (b *bounds) checkList(items []any, path *field.Path) error {
 	if exceeds(b.MaxItems, len(items)) {
-		return fieldErrorf(" has %d items, which is more than the maximum of %d; remove some", len(items), *b.MaxItems)
+		return fmt.Errorf("%s has %d items, which is more than the maximum of %d; remove some", path, len(items), *b.MaxItems)
 	}
 	if b.Items == nil {
 		return nil
 	}
 	for i, item := range items {
-		if err := b.Items.check(item); err != nil {
-			return err.at(i)
+		if err := b.Items.check(item, path.Index(i)); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (b *bounds) checkNumber(number float64) *fieldError {
+func (b *bounds) checkNumber(number float64, path *field.Path) error {
 	if b.Maximum != nil && number > *b.Maximum {
-		return fieldErrorf(" is %s, which is more than the maximum of %s; lower it", decimal(number), decimal(*b.Maximum))
+		return fmt.Errorf("%s is %s, which is more than the maximum of %s; lower it", path, decimal(number), decimal(*b.Maximum))
 	}
 	if b.Minimum != nil && number < *b.Minimum {
-		return fieldErrorf(" is %s, which is less than the minimum of %s; raise it", decimal(number), decimal(*b.Minimum))
+		return fmt.Errorf("%s is %s, which is less than the minimum of %s; raise it", path, decimal(number), decimal(*b.Minimum))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
@@ -28,7 +29,7 @@ func readExample(tree Tree, parameters parameters) (template.Input, error) {
 		Metadata   map[string]any `json:"metadata"`
 		Values     `json:",inline"`
 	}
-	errValues := template.Prefixed(template.ValuesFile, template.DecodeStrict(tree[template.ValuesFile], &values))
+	errValues := template.In(template.ValuesFile, "", template.DecodeStrict(tree[template.ValuesFile], &values))
 	if err := errors.Join(errMemcached, errValues); err != nil {
 		return template.Input{}, err
 	}
@@ -39,13 +40,13 @@ func readExample(tree Tree, parameters parameters) (template.Input, error) {
 func readExampleMemcached(tree Tree) (*cachev1alpha1.Memcached, error) {
 	mc := &cachev1alpha1.Memcached{}
 	if len(tree[template.MemcachedFile]) == 0 {
-		return nil, fmt.Errorf("%s: no such file, or it is empty", template.MemcachedFile)
+		return nil, template.In(template.MemcachedFile, "", errors.New("no such file, or it is empty"))
 	}
 	if err := template.DecodeStrict(tree[template.MemcachedFile], mc); err != nil {
-		return nil, template.Prefixed(template.MemcachedFile, err)
+		return nil, template.In(template.MemcachedFile, "", err)
 	}
 	if mc.Name == "" {
-		return nil, fmt.Errorf("%s: metadata.name of the example Memcached is missing", template.MemcachedFile)
+		return nil, template.In(template.MemcachedFile, "", errors.New("metadata.name of the example Memcached is missing"))
 	}
 	return mc, nil
 }
@@ -62,7 +63,7 @@ func (r *Renderer) check() template.Problems {
 	r.templates, found = template.Parse(r.tree, example, r.validator)
 	problems = append(problems, found...)
 	if r.templates.CanBuild() {
-		r.sets = newSets(r.templates, r.defaults.Log)
+		r.sets = newSets(r.templates, r.defaults.FullBuilds)
 		problems = append(problems, r.checkSets()...)
 	}
 	return withoutConsequences(problems.Sorted(), r.tree, r.shipped)
@@ -77,15 +78,15 @@ func (r *Renderer) checkSets() (problems template.Problems) {
 	kinds := map[schema.GroupVersionKind]bool{}
 	r.optional = map[schema.GroupVersionKind]bool{}
 	for i, set := range sets {
-		p, found := r.validate(set, i == 0)
+		built, found := r.validate(set, i < len(sets)-1)
 		problems = append(problems, found...)
-		if p == nil {
+		if built == nil {
 			continue
 		}
 		if i == 0 {
-			problems = append(problems, r.tree.Problems(r.readPlain(p, r.templates.Example(set.components)))...)
+			problems = append(problems, r.tree.Problems(r.readPlain(built, r.templates.Example(set.components)))...)
 		}
-		for _, id := range p.Names().Objects {
+		for _, id := range built.Names() {
 			kind := id.GroupVersionKind()
 			if !kinds[kind] {
 				r.optional[kind] = i > 0 && !clientgoscheme.Scheme.Recognizes(kind)
@@ -139,9 +140,11 @@ func (r *Renderer) setsToValidate() ([]componentSet, error) {
 	for _, name := range all {
 		// Tests validate the shipped components; doing so at each start would take too long.
 		if !r.templates.IsComponentOf(r.shipped, name) {
-			set := slices.Concat(least, withParents(name, all))
-			slices.Sort(set)
-			sets = append(sets, componentSet{slices.Compact(set), "with component " + name})
+			set, err := r.leastWith(name, least)
+			if err != nil {
+				return nil, err
+			}
+			sets = append(sets, componentSet{set, "with component " + name})
 		}
 	}
 	return append(sets, componentSet{all, "with all components"}), nil
@@ -156,45 +159,84 @@ func (r *Renderer) warnings() (Problems, error) {
 	return r.templates.Warnings(r.shipped, empty.Active(r.templates.Components())), nil
 }
 
-// withParents returns the component called name and those of all that contain its field:
-// a field is present only together with these.
-func withParents(name string, all []string) []string {
-	var set []string
-	for _, other := range all {
-		if other == name || strings.HasPrefix(name, other+".") {
-			set = append(set, other)
+// leastWith returns the least set of components that includes component, of those of the Memcacheds that set one or two
+// fields of the example: tls, for example, comes with reloader, and metrics.tls with both of its fields. If none of them
+// enables it, it is added to the set of the component that contains its field, or to least, that of a Memcached without
+// fields.
+func (r *Renderer) leastWith(component string, least []string) ([]string, error) {
+	example, err := readExampleMemcached(r.tree)
+	if err != nil {
+		return nil, err
+	}
+	example.Spec.Parameters = r.parameters.examples()
+	in, err := newInput(example, Values{})
+	if err != nil {
+		return nil, err
+	}
+	fields := r.templates.WithoutOthers(in, component).Memcached["spec"].(map[string]any)
+	names := slices.Sorted(maps.Keys(fields))
+	var best []string
+	for i, first := range names {
+		for _, second := range names[i:] {
+			mc := &cachev1alpha1.Memcached{}
+			spec := map[string]any{first: fields[first], second: fields[second]}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(spec, &mc.Spec); err != nil {
+				return nil, err
+			}
+			in, err := r.input(mc)
+			if err != nil {
+				return nil, err
+			}
+			active := in.Active(r.templates.Components())
+			if slices.Contains(active, component) && (best == nil || len(active) < len(best)) {
+				best = active
+			}
 		}
 	}
-	return set
+	if best != nil {
+		return best, nil
+	}
+	if i := strings.LastIndex(component, "."); i >= 0 {
+		if least, err = r.leastWith(component[:i], least); err != nil {
+			return nil, err
+		}
+	}
+	best = append(slices.Clone(least), component)
+	slices.Sort(best)
+	return slices.DeleteFunc(slices.Compact(best), func(name string) bool { return !slices.Contains(r.templates.Components(), name) }), nil
 }
 
-// validate validates the objects of a set, and their names. verify also verifies the placeholders.
-func (r *Renderer) validate(set componentSet, verify bool) (p *template.Prebuilt, problems template.Problems) {
+// validate validates the objects of a set, and their names. mutated is that of [template.Templates.Validate].
+func (r *Renderer) validate(set componentSet, mutated bool) (built *template.Set, problems template.Problems) {
 	defer func() {
 		if cause := recover(); cause != nil { // in kustomize, or in what prepares its templates
-			p, problems = nil, r.tree.Problems(fmt.Errorf("%s: the build crashes: %v; undo the last edit, and report it", set.file(), cause))
+			built, problems = nil, r.tree.Problems(template.In(set.file(), "", fmt.Errorf("the build crashes: %v; undo the last edit, and report it", cause)))
 		}
 	}()
-	p, problems = r.templates.Validate(set.components, verify)
-	if p != nil {
+	built, problems = r.templates.Validate(set.components, mutated)
+	if built != nil {
 		example := r.templates.Example(set.components)
-		problems = r.tree.Problems(checkNames(r.templates, p, example), checkExampleSizes(r.templates, p, example))
+		objects, err := objectsNamed(built, example, exampleName)
+		if err == nil {
+			err = checkExample(r.templates, built, example, objects)
+		}
+		problems = r.tree.Problems(err)
 	}
 	for i := range problems {
 		problems[i].Set = set.name
 	}
-	return p, problems
+	return built, problems
 }
 
-// readPlain reads what values depend on from the objects of p, the set of a Memcached without fields, and fails if they would
+// readPlain reads what values depend on from the objects of set, that of a Memcached without fields, and fails if they would
 // be refused.
-func (r *Renderer) readPlain(p *template.Prebuilt, example template.Input) error {
-	objects, err := objectsNamed(p, example, exampleName)
+func (r *Renderer) readPlain(set *template.Set, example template.Input) error {
+	objects, err := objectsNamed(set, example, exampleName)
 	if err != nil {
 		return err
 	}
 	if err := checkCapacity(objects, exampleName); err != nil {
-		return fmt.Errorf("%s: no Memcached could be rendered: %w", r.templates.FileOfKind(deployment), err)
+		return Problem{File: r.templates.FileOfKind(deployment), Message: fmt.Sprintf("no Memcached could be rendered: %v", err)}
 	}
 	container := memcachedContainer(objects, exampleName)
 	r.plain.capacity = capacityOf(container)

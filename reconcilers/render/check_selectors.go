@@ -26,39 +26,32 @@ var instanceLabels = []string{"memcached_cr", "app.kubernetes.io/instance"}
 // longestName has the maximum length of the name of a Memcached, 52 characters.
 var longestName = strings.Repeat("a", 52)
 
-// checkNames renders p for two Memcacheds without common values, and returns an error for
-// each object that has the same instance label in both or selects the same pods. They are joined.
-func checkNames(templates *template.Templates, p *template.Prebuilt, example template.Input) error {
-	name, _ := template.Lookup(example.Memcached, []any{"metadata", "name"}).(string)
-	objects, err := objectsNamed(p, example, name)
-	if err != nil {
-		return err
-	}
-	other, err := objectsNamed(p, example.Mutated().Named(longestName), longestName)
+// checkExample compares objects, which set builds of example, with those of a Memcached without common values, and
+// returns an error for each object that has the same instance label in both or selects the same pods, and for each that no
+// Memcached could have. They are joined.
+func checkExample(templates *template.Templates, set *template.Set, example template.Input, objects []*unstructured.Unstructured) error {
+	other, err := objectsNamed(set, example.Mutated(), longestName)
 	if err != nil {
 		// Not every value can be mutated, but names can.
-		if other, err = objectsNamed(p, example.Named(longestName), longestName); err != nil {
+		if other, err = objectsNamed(set, example, longestName); err != nil {
 			return err
 		}
 	}
 	var errs []error
 	for i, object := range objects {
-		id := p.Names().Objects[i]
-		where := fmt.Sprintf("%s: %s %s", templates.File(id), id.Kind, id.Name)
-		errs = append(errs, template.Prefixed(where, checkSelectorsDisjoint(object, other[i], podLabels(objects))))
+		id := set.Names()[i]
+		found := []error{checkSelectorsDisjoint(object, other[i], podLabels(objects))}
+		if err := checkSizes([]*unstructured.Unstructured{object}); err != nil {
+			found = append(found, fmt.Errorf("every Memcached would exceed a limit: %w", err))
+		}
+		errs = append(errs, template.In(templates.File(id), "", template.OfObject(id.Kind, id.Name, found...)))
 	}
 	return errors.Join(errs...)
 }
 
-// objectsNamed returns the objects for in, the input of the Memcached called name, in the
-// order of the templates.
-func objectsNamed(p *template.Prebuilt, in template.Input, name string) ([]*unstructured.Unstructured, error) {
-	raw, _, err := p.Objects(in)
-	if err != nil {
-		return nil, err
-	}
-	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	return setMetadata(raw, p.Names(), mc), nil
+// objectsNamed returns the objects for in under another name of its Memcached, in the order of the templates.
+func objectsNamed(set *template.Set, in template.Input, name string) ([]*unstructured.Unstructured, error) {
+	return builtObjects(set.Objects, in.Named(name), &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
 // podLabels returns the pod labels of every workload among objects.

@@ -8,9 +8,9 @@
 //	             │
 //	Memcached ──►┤ guarded fields and limits
 //	             ├ input: the Memcached and Values, as plain maps
-//	             ├ sets: the prebuilt set of the components that the input enables
-//	             ├ template.Prebuilt.Objects: the objects with the values of the input
-//	             ├ metadata: names, namespace, owner reference, managed-by label
+//	             ├ sets: the set of the components that the input enables
+//	             ├ template.Set.Objects: the objects with the values of the input
+//	             ├ metadata: namespace, owner reference, managed-by label
 //	             └ patches: spec.patches ──► objects
 //
 // Package template builds the objects; it does not import this package.

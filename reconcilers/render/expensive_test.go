@@ -11,6 +11,7 @@ import (
 	"time"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/render/patch"
 )
 
 // patchedKinds lists the kinds that every Memcached has.
@@ -36,19 +37,19 @@ func expensivePatches(count, length int) map[string][]cachev1alpha1.Patch {
 func expensiveJSONPatches(length int) map[string]func(i int) cachev1alpha1.Patch {
 	return map[string]func(i int) cachev1alpha1.Patch{
 		"operations": func(i int) cachev1alpha1.Patch {
-			return patch("Deployment", "["+repeat(length-2, 7, func(j int) string { return fmt.Sprintf("{op: add, path: /metadata/labels/a%dx%d, value: b},", i, j) })+"]")
+			return patchOf("Deployment", "["+repeat(length-2, 7, func(j int) string { return fmt.Sprintf("{op: add, path: /metadata/labels/a%dx%d, value: b},", i, j) })+"]")
 		},
 		"tests of the whole": func(int) cachev1alpha1.Patch {
-			return patch("Deployment", "["+repeat(length-2, 7, func(int) string { return "{op: test, path: /spec, value: {}}," })+"]")
+			return patchOf("Deployment", "["+repeat(length-2, 7, func(int) string { return "{op: test, path: /spec, value: {}}," })+"]")
 		},
 		"moves": func(int) cachev1alpha1.Patch {
-			return patch("Deployment", "["+repeat(length-2, 7, func(j int) string {
+			return patchOf("Deployment", "["+repeat(length-2, 7, func(j int) string {
 				paths := []string{"/spec/template", "/metadata/annotations"}
 				return fmt.Sprintf("{op: move, from: %s, path: %s},", paths[j%2], paths[(j+1)%2])
 			})+"]")
 		},
 		"inserts at the front": func(int) cachev1alpha1.Patch {
-			return patch("Deployment", "["+repeat(length-2, 7, func(int) string { return "{op: add, path: /spec/template/spec/containers/0/command/0, value: a}," })+"]")
+			return patchOf("Deployment", "["+repeat(length-2, 7, func(int) string { return "{op: add, path: /spec/template/spec/containers/0/command/0, value: a}," })+"]")
 		},
 	}
 }
@@ -71,7 +72,7 @@ func expensiveMerges(length int) map[string]func(i int) cachev1alpha1.Patch {
 			return inContainers("{name: memcached,env: [" + repeat(length-90, 3, func(j int) string { return fmt.Sprintf("{name: A%d},", i*1000+j) }) + "]}")
 		},
 		"deep maps": func(int) cachev1alpha1.Patch {
-			return patch("Deployment", "metadata: {annotations: "+strings.Repeat("{a: ", 29)+"b"+strings.Repeat("}", 29)+"}")
+			return patchOf("Deployment", "metadata: {annotations: "+strings.Repeat("{a: ", 29)+"b"+strings.Repeat("}", 29)+"}")
 		},
 	}
 }
@@ -79,21 +80,21 @@ func expensiveMerges(length int) map[string]func(i int) cachev1alpha1.Patch {
 // otherExpensivePatches is like expensiveJSONPatches, for patches of any form.
 func otherExpensivePatches(count, length int) map[string]func(i int) cachev1alpha1.Patch {
 	return map[string]func(i int) cachev1alpha1.Patch{
-		"broken YAML": func(int) cachev1alpha1.Patch { return patch("Deployment", strings.Repeat("[", length)) },
+		"broken YAML": func(int) cachev1alpha1.Patch { return patchOf("Deployment", strings.Repeat("[", length)) },
 		"comments": func(int) cachev1alpha1.Patch {
-			return patch("Deployment", strings.Repeat("#\n", length/2-20)+"spec: {}")
+			return patchOf("Deployment", strings.Repeat("#\n", length/2-20)+"spec: {}")
 		},
 		"escapes": func(i int) cachev1alpha1.Patch {
-			return patch("Deployment", fmt.Sprintf("metadata: {annotations: {a%d: \"%s\"}}", i, strings.Repeat(`\0`, length/2-30)))
+			return patchOf("Deployment", fmt.Sprintf("metadata: {annotations: {a%d: \"%s\"}}", i, strings.Repeat(`\0`, length/2-30)))
 		},
 		"every kind": func(i int) cachev1alpha1.Patch {
-			return patch(patchedKinds[i%len(patchedKinds)], "metadata: {annotations: {"+repeat(length-40, 2, func(j int) string { return fmt.Sprintf("a%dx%d: b,", i, j) })+"}}")
+			return patchOf(patchedKinds[i%len(patchedKinds)], "metadata: {annotations: {"+repeat(length-40, 2, func(j int) string { return fmt.Sprintf("a%dx%d: b,", i, j) })+"}}")
 		},
 		"both forms in turn": func(i int) cachev1alpha1.Patch {
 			if i%2 == 0 {
 				return inContainers(repeat(length-60, 3, func(j int) string { return fmt.Sprintf("{name: c%d},", i*1000+j) }))
 			}
-			return patch("Deployment", "["+repeat(length-2, 7, func(j int) string {
+			return patchOf("Deployment", "["+repeat(length-2, 7, func(j int) string {
 				return fmt.Sprintf("{op: add, path: /spec/template/spec/containers/%d/tty, value: true},", j)
 			})+"]")
 		},
@@ -102,13 +103,13 @@ func otherExpensivePatches(count, length int) map[string]func(i int) cachev1alph
 			if i == count-1 {
 				more = ",minReadySeconds: soon"
 			}
-			return patch("Deployment", "spec: {template: {spec: {containers: ["+repeat(length-90, 3, func(j int) string { return fmt.Sprintf("{name: c%d},", i*1000+j) })+"]}}"+more+"}")
+			return patchOf("Deployment", "spec: {template: {spec: {containers: ["+repeat(length-90, 3, func(j int) string { return fmt.Sprintf("{name: c%d},", i*1000+j) })+"]}}"+more+"}")
 		},
 	}
 }
 
 func inContainers(elements string) cachev1alpha1.Patch {
-	return patch("Deployment", "spec: {template: {spec: {containers: ["+elements+"]}}}")
+	return patchOf("Deployment", "spec: {template: {spec: {containers: ["+elements+"]}}}")
 }
 
 // repeat returns as many parts, of values keys and values each, as a patch of length
@@ -117,7 +118,7 @@ func repeat(length, values int, part func(i int) string) string {
 	var b strings.Builder
 	for i := 0; ; i++ {
 		next := part(i)
-		if b.Len()+len(next) > length || (i+1)*values > maxPatchValues-20 {
+		if b.Len()+len(next) > length || (i+1)*values > patch.MaxValues-20 {
 			return b.String()
 		}
 		b.WriteString(next)

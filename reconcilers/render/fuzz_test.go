@@ -130,11 +130,11 @@ func renderLikeKustomize(t *testing.T, r *Renderer, mc *cachev1alpha1.Memcached)
 	if errIn != nil {
 		t.Fatal(errIn)
 	}
-	p, errPlan := r.sets.get(in, mc.Namespace, nil)
+	set, errPlan := r.sets.get(in, mc.Namespace)
 	if errPlan != nil {
 		t.Fatal(errPlan)
 	}
-	raw, errBuilt := p.FullBuild(in)
+	built, errBuilt := desiredObjects(set.FullBuild, in, mc)
 	if err != nil || errAgain != nil || errBuilt != nil {
 		if err == nil || errAgain == nil || errBuilt == nil {
 			t.Fatalf("only some fail: rendered: %v; again: %v; full build: %v", err, errAgain, errBuilt)
@@ -144,7 +144,6 @@ func renderLikeKustomize(t *testing.T, r *Renderer, mc *cachev1alpha1.Memcached)
 		}
 		return nil, false
 	}
-	built := desiredObjects(raw, p.Names(), mc)
 	mustBeSame(t, "rendered again", again, objects)
 	mustBeSame(t, "against a full build", objects, built)
 	if !equality.Semantic.DeepEqual(before, mc) {

@@ -55,8 +55,12 @@ func TestRender_Golden(t *testing.T) {
 			mustBeSame(t, "rendered again", mustRender(t, r, mc), objects)
 			built, always := mustFullBuild(t, r, mc)
 			mustBeSame(t, "against a full build", objects, built)
+			containers, _ := template.Lookup(find(t, objects, "Deployment", mc.Name).Object, containerField()[:4]).([]any)
+			if first := template.Lookup(containers, []any{0, "name"}); first != "memcached" && len(mc.Spec.Patches) == 0 {
+				t.Errorf("the first container is %v, which components patch as memcached's", first)
+			}
 			if always {
-				t.Error("the shipped templates are rendered by full builds, which is slow: see template.dependencies")
+				t.Error("the shipped templates are rendered by full builds, which is slow: see template.valueDependence")
 			}
 			types := template.NewValidator()
 			for _, object := range objects {

@@ -4,12 +4,10 @@ package render
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/guarded"
-	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
 func TestRender_RejectsGuardedFieldsUnlessAllowed(t *testing.T) {
@@ -46,23 +44,5 @@ func TestRender_RejectsGuardedFieldsUnlessAllowed(t *testing.T) {
 				t.Errorf("the error is %v, want a rejection: %v", err, test.rejected)
 			}
 		})
-	}
-}
-
-// Authors may set the images of the templates.
-func TestNew_AllowsTheImagesOfTheTemplates(t *testing.T) {
-	t.Parallel()
-	r := mustNew(t, shipped(t), Defaults{})
-	mc := plain()
-	mc.Spec.Metrics = &cachev1alpha1.Metrics{Port: new(int32(9150))}
-	var images []string
-	for _, object := range mustRender(t, r, mc) {
-		containers, _ := template.Lookup(object.Object, []any{"spec", "template", "spec", "containers"}).([]any)
-		for _, container := range containers {
-			images = append(images, container.(map[string]any)["image"].(string))
-		}
-	}
-	if want := guarded.Repositories(images...); !slices.Equal(r.defaults.OperandImages, want) {
-		t.Errorf("allowed are %q, the templates run %q", r.defaults.OperandImages, want)
 	}
 }

@@ -3,6 +3,8 @@
 package render
 
 import (
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
 	"errors"
 	"fmt"
 	"strings"
@@ -12,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/reconcilers/render/template"
+	"github.com/example/memcached-operator/reconcilers/render/patch"
 )
 
 const bounded = `
@@ -49,10 +51,12 @@ func TestBounds_CheckNamesTheFieldAndTheLimit(t *testing.T) {
 		"rejects a nested value":                {"deep: [{}, {a: [0, 2]}]", "deep[1].a[1] is 2, which is more than the maximum of 1; lower it"},
 		"names the first of several fields":     {"{size: 5000, name: abcd, labels: {b: xxx, a: xxx}}", "labels.a has 3 characters, which is more than the maximum of 2; shorten it"},
 	} {
-		value, err := parseText(test.spec)
+		asJSON, err := yaml.YAMLToJSON([]byte(test.spec))
 		noError(t, err)
+		var value any
+		noError(t, utiljson.Unmarshal(asJSON, &value))
 		got := ""
-		if err := b.check(value); err != nil {
+		if err := b.check(value, nil); err != nil {
 			got = err.Error()
 		}
 		if got != test.want {
@@ -79,7 +83,7 @@ func TestRender_RejectsSpecsAboveTheLimits(t *testing.T) {
 		"rejects a spec of more than 64 KiB": {
 			func(s *cachev1alpha1.MemcachedSpec) {
 				for range 8 {
-					s.Patches = append(s.Patches, patch("Deployment", "# "+strings.Repeat("x", 8180)+"\nspec: {}"))
+					s.Patches = append(s.Patches, patchOf("Deployment", "# "+strings.Repeat("x", 8180)+"\nspec: {}"))
 				}
 			},
 			"spec has 65932 bytes as JSON, which is more than the maximum of 65536; shorten it",
@@ -99,7 +103,7 @@ func TestCheckSizes_NamesTheObjectAndTheLimit(t *testing.T) {
 	object := func(data map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": data}}
 	}
-	empty := template.JSONSize(object(map[string]any{"k": ""}).Object)
+	empty := patch.JSONSize(object(map[string]any{"k": ""}).Object)
 	nested := map[string]any{}
 	for range maxObjectDepth - 1 {
 		nested = map[string]any{"a": nested}

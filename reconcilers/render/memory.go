@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
 const (
@@ -109,7 +110,7 @@ func memcachedContainer(objects []*unstructured.Unstructured, name string) map[s
 		containers, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "template", "spec", "containers")
 		list, _ := containers.([]any)
 		for _, item := range list {
-			if container, ok := item.(map[string]any); ok && container["name"] == mainName {
+			if container, ok := item.(map[string]any); ok && container["name"] == template.MainName {
 				return container
 			}
 		}

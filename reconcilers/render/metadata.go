@@ -18,10 +18,9 @@ const (
 	ManagedBy = "memcached-operator"
 )
 
-// setMetadata sets the metadata that the operator owns: name, namespace, owner reference
+// setMetadata sets the metadata that the operator owns beside names: namespace, owner reference
 // and managed-by label.
-func setMetadata(objects []map[string]any, names template.Names, mc *cachev1alpha1.Memcached) []*unstructured.Unstructured {
-	setNames(objects, names, mc.Name)
+func setMetadata(objects []map[string]any, mc *cachev1alpha1.Memcached) []*unstructured.Unstructured {
 	result := make([]*unstructured.Unstructured, 0, len(objects))
 	for _, object := range objects {
 		metadata := object["metadata"].(map[string]any)
@@ -53,16 +52,19 @@ func ownerReference(mc *cachev1alpha1.Memcached) map[string]any {
 }
 
 // mirrorServiceAccount copies serviceAccountName of a pod template to serviceAccount, its
-// deprecated alias. The API server fills in each from the other: unless the operator owns
-// both fields, the service account is kept when it is no longer rendered.
+// deprecated alias, or the alias to an empty serviceAccountName. The API server fills in
+// each from the other: unless the operator owns both fields, the service account is kept
+// when it is no longer rendered.
 func mirrorServiceAccount(object map[string]any) {
 	pod, ok := template.Lookup(object, []any{"spec", "template", "spec"}).(map[string]any)
 	if !ok {
 		return
 	}
-	delete(pod, "serviceAccount")
-	if name, ok := pod["serviceAccountName"]; ok {
-		pod["serviceAccount"] = name
+	for _, field := range []string{"serviceAccountName", "serviceAccount"} {
+		if name := pod[field]; name != nil && name != "" {
+			pod["serviceAccountName"], pod["serviceAccount"] = name, name
+			return
+		}
 	}
 }
 

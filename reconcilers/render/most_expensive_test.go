@@ -30,6 +30,9 @@ const mostExpensiveFile = "testdata/most-expensive.yaml"
 //
 // BenchmarkRender/most-expensive measures the time it takes; the goal is 10 ms of CPU.
 func TestRender_MostExpensive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-race is short, and under the race detector all allocate more")
+	}
 	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
 	if *search > 0 {
 		mc := searchMostExpensive(t, r, *search)

@@ -71,16 +71,16 @@ func readParameters(tree Tree) (parameters, error) {
 	}
 	var errs []error
 	if content, ok := tree[ParametersFile]; ok {
-		errs = append(errs, template.Prefixed(ParametersFile, template.DecodeStrict(content, &file)))
+		errs = append(errs, template.In(ParametersFile, "", template.DecodeStrict(content, &file)))
 	}
 	if len(file.Parameters) > maxParameters {
-		return nil, fmt.Errorf("%s: parameters has %d items, which is more than the maximum of %d; remove some", ParametersFile, len(file.Parameters), maxParameters)
+		return nil, Problem{File: ParametersFile, Message: fmt.Sprintf("parameters has %d items, which is more than the maximum of %d; remove some", len(file.Parameters), maxParameters)}
 	}
 	declared, isNamed := parameters{}, map[string]bool{}
 	for i, p := range file.Parameters {
 		isNamed[p.Name] = true
 		if err := p.validate(tree, declared); err != nil {
-			errs = append(errs, fmt.Errorf("%s: parameters[%d]: %w", ParametersFile, i, err))
+			errs = append(errs, template.In(ParametersFile, fmt.Sprintf("parameters[%d]", i), err))
 			continue
 		}
 		if p.Pattern != "" {
@@ -90,7 +90,7 @@ func readParameters(tree Tree) (parameters, error) {
 	}
 	for name, file := range componentsOfParameters(tree) {
 		if !isNamed[name] {
-			errs = append(errs, fmt.Errorf("%s: the parameter %s is not declared; add it to parameters in %s", file, name, ParametersFile))
+			errs = append(errs, Problem{File: file, Message: fmt.Sprintf("the parameter %s is not declared; add it to parameters in %s", name, ParametersFile)})
 		}
 		if _, ok := declared[name]; !ok && parameterName.MatchString(name) {
 			declared[name] = parameter{Name: name, Example: "example"}
@@ -116,24 +116,27 @@ func (p parameter) wholePattern() string { return "^(?:" + p.Pattern + ")$" }
 
 func (p parameter) validate(tree Tree, others parameters) error {
 	if !parameterName.MatchString(p.Name) {
-		return fmt.Errorf("name: %q must begin with a lower-case letter and have at most 63 letters and digits, such as zone or logLevel", p.Name)
+		return Problem{Path: "name", Message: fmt.Sprintf("%q must begin with a lower-case letter and have at most 63 letters and digits, such as zone or logLevel", p.Name)}
 	}
 	if _, ok := others[p.Name]; ok {
-		return fmt.Errorf("name: %s is declared twice; remove one", p.Name)
+		return Problem{Path: "name", Message: fmt.Sprintf("%s is declared twice; remove one", p.Name)}
 	}
 	if strings.TrimSpace(p.Description) == "" {
-		return fmt.Errorf("description: say what %s does, for the authors of Memcacheds", p.Name)
+		return Problem{Path: "description", Message: fmt.Sprintf("say what %s does, for the authors of Memcacheds", p.Name)}
 	}
 	if p.Example == "" {
-		return errors.New("example: set a value, with which the templates are checked")
+		return Problem{Path: "example", Message: "set a value, with which the templates are checked"}
 	}
 	if p.Pattern != "" {
+		if _, err := regexp.Compile(p.Pattern); err != nil { // Alone: a)|(b is valid within the parentheses of a whole pattern.
+			return Problem{Path: "pattern", Message: err.Error()}
+		}
 		pattern, err := regexp.Compile(p.wholePattern())
 		if err != nil {
-			return fmt.Errorf("pattern: %w", err)
+			return Problem{Path: "pattern", Message: err.Error()}
 		}
 		if !pattern.MatchString(string(p.Example)) {
-			return fmt.Errorf("example: %q does not match the pattern %s", p.Example, p.Pattern)
+			return Problem{Path: "example", Message: fmt.Sprintf("%q does not match the pattern %s", p.Example, p.Pattern)}
 		}
 	}
 	file := "components/" + parameterComponents + p.Name + "/kustomization.yaml"

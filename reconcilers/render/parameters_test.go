@@ -128,16 +128,17 @@ func TestNew_RejectsDeclarationsOfParameters(t *testing.T) {
 			"base/parameters.yaml:5: parameters[0]: zone has no effect: there is no components/parameters.zone/kustomization.yaml; add it, or remove the parameter"},
 		"a name with a dot": {declare("- {name: a.b, description: a, example: a}\n"),
 			`base/parameters.yaml:5: parameters[0]: name: "a.b" must begin with a lower-case letter and have at most 63 letters and digits, such as zone or logLevel`},
-		"no name":                {declare("- {description: a, example: a}\n"), `parameters[0]: name: "" must begin`},
-		"a name twice":           {declare(zoneDeclaration + zoneDeclaration), "parameters[1]: name: zone is declared twice; remove one"},
-		"no description":         {declare("- {name: zone, example: a}\n"), "parameters[0]: description: say what zone does, for the authors of Memcacheds"},
-		"no example":             {declare("- {name: zone, description: a}\n"), "parameters[0]: example: set a value, with which the templates are checked"},
-		"an example of no match": {declare("- {name: zone, description: a, example: a, pattern: b}\n"), `parameters[0]: example: "a" does not match the pattern b`},
-		"no regular expression":  {declare("- {name: zone, description: a, example: a, pattern: '('}\n"), "parameters[0]: pattern: error parsing regexp"},
-		"an unknown field":       {declare("- {name: zone, description: a, example: a, default: b}\n"), `base/parameters.yaml:5: unknown field "parameters[0].default"`},
-		"too many":               {declare(many), "base/parameters.yaml:4: parameters has 65 items, which is more than the maximum of 64; remove some"},
+		"no name":                               {declare("- {description: a, example: a}\n"), `parameters[0]: name: "" must begin`},
+		"a name twice":                          {declare(zoneDeclaration + zoneDeclaration), "parameters[1]: name: zone is declared twice; remove one"},
+		"no description":                        {declare("- {name: zone, example: a}\n"), "parameters[0]: description: say what zone does, for the authors of Memcacheds"},
+		"no example":                            {declare("- {name: zone, description: a}\n"), "parameters[0]: example: set a value, with which the templates are checked"},
+		"an example of no match":                {declare("- {name: zone, description: a, example: a, pattern: b}\n"), `parameters[0]: example: "a" does not match the pattern b`},
+		"a pattern that leaves its parentheses": {declare("- {name: zone, description: a, example: a, pattern: 'a)|(b'}\n"), "parameters[0]: pattern: error parsing regexp"},
+		"no regular expression":                 {declare("- {name: zone, description: a, example: a, pattern: '('}\n"), "parameters[0]: pattern: error parsing regexp"},
+		"an unknown field":                      {declare("- {name: zone, description: a, example: a, default: b}\n"), `base/parameters.yaml:5: unknown field "parameters[0].default"`},
+		"too many":                              {declare(many), "base/parameters.yaml:4: parameters has 65 items, which is more than the maximum of 64; remove some"},
 	} {
-		_, err := New(edited(t, test.edits), Defaults{})
+		_, err := New(few(t, test.edits), Defaults{})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v", name, err)
 		}

@@ -151,7 +151,7 @@ func TestNew_RejectsAParameterForANumber(t *testing.T) {
 		"spec.parameters, cannot become another type, so choose another target (with component parameters.text)"
 	for _, example := range []string{"'7'", "a"} {
 		e[ParametersFile] = declarationHeader + "- {name: text, description: Any text., example: " + example + "}\n"
-		_, err := New(edited(t, e), Defaults{})
+		_, err := New(few(t, e), Defaults{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the example %s: error %v", example, err)
 		}

@@ -4,6 +4,7 @@ package render
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
-func patch(kind, text string) cachev1alpha1.Patch {
+func patchOf(kind, text string) cachev1alpha1.Patch {
 	return cachev1alpha1.Patch{Target: cachev1alpha1.PatchTarget{Kind: kind}, Patch: text}
 }
 
@@ -22,7 +23,7 @@ var rejectedPatches = map[string]struct {
 	want  string
 }{
 	"rejects a target that selects nothing": {
-		patch("ConfigMap", "data: {a: b}"), "its target selects none of this Memcached's objects: Service sample, Deployment sample, PodDisruptionBudget sample",
+		patchOf("ConfigMap", "data: {a: b}"), "its target selects none of this Memcached's objects: Service sample, Deployment sample, PodDisruptionBudget sample",
 	},
 	"rejects another Memcached's object": {
 		cachev1alpha1.Patch{Target: cachev1alpha1.PatchTarget{Kind: "Deployment", Name: new(cachev1alpha1.ObjectName("other"))}, Patch: "spec: {paused: true}"},
@@ -33,66 +34,69 @@ var rejectedPatches = map[string]struct {
 		"its target selects none of this Memcached's objects: Service sample, Deployment sample, PodDisruptionBudget sample",
 	},
 	"rejects a regular expression as kind": {
-		patch(".*", "spec: {paused: true}"), "its target selects none of this Memcached's objects: Service sample, Deployment sample, PodDisruptionBudget sample",
+		patchOf(".*", "spec: {paused: true}"), "its target selects none of this Memcached's objects: Service sample, Deployment sample, PodDisruptionBudget sample",
 	},
-	"rejects an anchor":                       {patch("Deployment", "spec: &a {paused: true}"), "line 1: anchors (&name) are refused; repeat the value"},
-	"rejects text":                            {patch("Deployment", "hunter2"), "a patch is either a part of an object or a list of operations"},
-	"rejects a number":                        {patch("Deployment", "1"), "a patch is either a part of an object or a list of operations"},
-	"rejects another kind in the patch":       {patch("Deployment", "kind: StatefulSet"), "Deployment sample: kind of the patch differs from the target's, which is Deployment; correct or remove it"},
-	"rejects another apiVersion in the patch": {patch("Deployment", "apiVersion: [a]"), "Deployment sample: apiVersion of the patch differs from the target's, which is apps/v1; correct or remove it"},
+	"rejects an anchor":                       {patchOf("Deployment", "spec: &a {paused: true}"), "line 1: anchors (&name) are refused; repeat the value"},
+	"rejects text":                            {patchOf("Deployment", "hunter2"), "a patch is either a part of an object or a list of operations"},
+	"rejects a number":                        {patchOf("Deployment", "1"), "a patch is either a part of an object or a list of operations"},
+	"rejects another kind in the patch":       {patchOf("Deployment", "kind: StatefulSet"), "Deployment sample: kind of the patch differs from the target's, which is Deployment; correct or remove it"},
+	"rejects another apiVersion in the patch": {patchOf("Deployment", "apiVersion: [a]"), "Deployment sample: apiVersion of the patch differs from the target's, which is apps/v1; correct or remove it"},
 
-	"rejects another name":                           {patch("Deployment", "metadata: {name: hunter2}"), "Deployment sample: a patch may not change metadata.name"},
-	"rejects another name by an operation":           {patch("Deployment", `[{op: replace, path: /metadata/name, value: hunter2}]`), "Deployment sample: a patch may not change metadata.name"},
-	"rejects another namespace":                      {patch("Deployment", "metadata: {namespace: kube-system}"), "Deployment sample: a patch may not change metadata.namespace"},
-	"rejects a finalizer":                            {patch("Deployment", "metadata: {finalizers: [a/b]}"), "Deployment sample: a patch may not change metadata.finalizers"},
-	"rejects the removal of the owners":              {patch("Deployment", "metadata: {ownerReferences: null}"), "Deployment sample: a patch may not change metadata.ownerReferences"},
-	"rejects one more owner":                         {patch("Deployment", `[{op: add, path: /metadata/ownerReferences/-, value: {apiVersion: v1, kind: Pod, name: a, uid: b}}]`), "Deployment sample: a patch may not change metadata.ownerReferences"},
-	"rejects another uid of the owner":               {patch("Deployment", `[{op: replace, path: /metadata/ownerReferences/0/uid, value: b}]`), "Deployment sample: a patch may not change metadata.ownerReferences"},
-	"rejects the removal of a label of the operator": {patch("Deployment", "metadata: {labels: {app.kubernetes.io/managed-by: null}}"), "Deployment sample: a patch may not change the label app.kubernetes.io/managed-by, which the operator manages"},
-	"rejects the removal of all labels":              {patch("Service", `[{op: remove, path: /metadata/labels}]`), "Service sample: a patch may not change the label app, which the operator manages"},
-	"rejects a label of the operator on the pods":    {patch("Deployment", "spec: {template: {metadata: {labels: {memcached_cr: other}}}}"), "Deployment sample: a patch may not change the label memcached_cr, which the operator manages"},
-	"rejects a reserved label":                       {patch("Deployment", "metadata: {labels: {app.kubernetes.io/version: '1'}}"), "Deployment sample: a patch may not change the label app.kubernetes.io/version, which the operator manages"},
-	"rejects a Deployment's selector":                {patch("Deployment", "spec: {selector: {matchLabels: {team: web}}}"), "Deployment sample: a patch may not change spec.selector"},
-	"rejects a Service's selector":                   {patch("Service", `[{op: replace, path: /spec/selector, value: {app: other}}]`), "Service sample: a patch may not change spec.selector"},
-	"rejects one key of a Service's selector":        {patch("Service", "spec: {selector: {memcached_cr: null}}"), "Service sample: a patch may not change spec.selector"},
-	"rejects status":                                 {patch("Deployment", "status: {replicas: 3}"), "Deployment sample: a patch may not change status"},
-	"rejects the removal of metadata":                {patch("Deployment", "metadata: null"), "Deployment sample: a patch may not change metadata.name"},
-	"rejects the removal of an object":               {patch("PodDisruptionBudget", "$patch: delete"), "PodDisruptionBudget sample: a patch may not remove or replace an object as a whole"},
-	"rejects another object":                         {patch("Deployment", "$patch: replace\nspec: {}"), "Deployment sample: a patch may not remove or replace an object as a whole"},
+	"rejects another name":                           {patchOf("Deployment", "metadata: {name: hunter2}"), "Deployment sample: a patch may not change metadata.name"},
+	"rejects another name by an operation":           {patchOf("Deployment", `[{op: replace, path: /metadata/name, value: hunter2}]`), "Deployment sample: a patch may not change metadata.name"},
+	"rejects another namespace":                      {patchOf("Deployment", "metadata: {namespace: kube-system}"), "Deployment sample: a patch may not change metadata.namespace"},
+	"rejects a finalizer":                            {patchOf("Deployment", "metadata: {finalizers: [a/b]}"), "Deployment sample: a patch may not change metadata.finalizers"},
+	"rejects the removal of the owners":              {patchOf("Deployment", "metadata: {ownerReferences: null}"), "Deployment sample: a patch may not change metadata.ownerReferences"},
+	"rejects one more owner":                         {patchOf("Deployment", `[{op: add, path: /metadata/ownerReferences/-, value: {apiVersion: v1, kind: Pod, name: a, uid: b}}]`), "Deployment sample: a patch may not change metadata.ownerReferences"},
+	"rejects another uid of the owner":               {patchOf("Deployment", `[{op: replace, path: /metadata/ownerReferences/0/uid, value: b}]`), "Deployment sample: a patch may not change metadata.ownerReferences"},
+	"rejects the removal of a label of the operator": {patchOf("Deployment", "metadata: {labels: {app.kubernetes.io/managed-by: null}}"), "Deployment sample: a patch may not change the label app.kubernetes.io/managed-by, which the operator manages"},
+	"rejects the removal of all labels":              {patchOf("Service", `[{op: remove, path: /metadata/labels}]`), "Service sample: a patch may not change the label app, which the operator manages"},
+	"rejects a label of the operator on the pods":    {patchOf("Deployment", "spec: {template: {metadata: {labels: {memcached_cr: other}}}}"), "Deployment sample: a patch may not change the label memcached_cr, which the operator manages"},
+	"rejects a reserved label":                       {patchOf("Deployment", "metadata: {labels: {app.kubernetes.io/version: '1'}}"), "Deployment sample: a patch may not change the label app.kubernetes.io/version, which the operator manages"},
+	"rejects a Deployment's selector":                {patchOf("Deployment", "spec: {selector: {matchLabels: {team: web}}}"), "Deployment sample: a patch may not change spec.selector"},
+	"rejects a Service's selector":                   {patchOf("Service", `[{op: replace, path: /spec/selector, value: {app: other}}]`), "Service sample: a patch may not change spec.selector"},
+	"rejects one key of a Service's selector":        {patchOf("Service", "spec: {selector: {memcached_cr: null}}"), "Service sample: a patch may not change spec.selector"},
+	"rejects status":                                 {patchOf("Deployment", "status: {replicas: 3}"), "Deployment sample: a patch may not change status"},
+	"rejects the removal of metadata":                {patchOf("Deployment", "metadata: null"), "Deployment sample: a patch may not change metadata.name"},
+	"rejects the removal of an object":               {patchOf("PodDisruptionBudget", "$patch: delete"), "PodDisruptionBudget sample: a patch may not remove or replace an object as a whole"},
+	"rejects another object":                         {patchOf("Deployment", "$patch: replace\nspec: {}"), "Deployment sample: a patch may not remove or replace an object as a whole"},
 
-	"rejects an unknown field":           {patch("Deployment", "spec: {template: {spec: {hostnetwork: hunter2}}}"), "Deployment sample: spec.template.spec.hostnetwork: unknown field"},
-	"rejects text for a number":          {patch("Deployment", "spec: {minReadySeconds: hunter2}"), "Deployment sample: spec.minReadySeconds: expected a number"},
-	"rejects a number for text":          {patch("Deployment", "metadata: {annotations: {a: 8675309}}"), "Deployment sample: metadata.annotations.a: expected a string"},
-	"rejects on for text":                {patch("Deployment", "metadata: {annotations: {a: on}}"), "Deployment sample: metadata.annotations.a: expected a string"},
-	"rejects a map for a list":           {patch("Deployment", "spec: {template: {spec: {containers: {hunter2: b}}}}"), "Deployment sample: spec.template.spec.containers: expected a list"},
-	"rejects a list for a map":           {patch("Deployment", "spec: {template: [hunter2]}"), "Deployment sample: spec.template: expected a map"},
-	"rejects a map for a number":         {patch("Deployment", "spec: {minReadySeconds: {hunter2: b}}"), "Deployment sample: spec.minReadySeconds: expected a single value"},
-	"rejects an element without its key": {patch("Deployment", "spec: {template: {spec: {containers: [{image: hunter2}]}}}"), "Deployment sample: spec.template.spec.containers[0]: name is missing; elements of this list are merged by it"},
-	"rejects an element that is text":    {patch("Deployment", "spec: {template: {spec: {containers: [{name: a}, hunter2]}}}"), "Deployment sample: spec.template.spec.containers[1]: expected a map"},
-	"rejects an unknown directive":       {patch("Deployment", "spec: {template: {spec: {$patch: hunter2}}}"), "Deployment sample: spec.template.spec: $patch must be delete or replace"},
-	"rejects other directives":           {patch("Deployment", "spec: {strategy: {$retainKeys: [type]}}"), `Deployment sample: spec.strategy: the directive "$retainKeys" is not supported; use $patch: delete or replace, or a list of operations`},
+	"rejects an unknown field":           {patchOf("Deployment", "spec: {template: {spec: {hostnetwork: hunter2}}}"), "Deployment sample: spec.template.spec.hostnetwork: unknown field"},
+	"rejects text for a number":          {patchOf("Deployment", "spec: {minReadySeconds: hunter2}"), "Deployment sample: spec.minReadySeconds: expected a number"},
+	"rejects a number for text":          {patchOf("Deployment", "metadata: {annotations: {a: 8675309}}"), "Deployment sample: metadata.annotations.a: expected a string"},
+	"rejects on for text":                {patchOf("Deployment", "metadata: {annotations: {a: on}}"), "Deployment sample: metadata.annotations.a: expected a string"},
+	"rejects a map for a list":           {patchOf("Deployment", "spec: {template: {spec: {containers: {hunter2: b}}}}"), "Deployment sample: spec.template.spec.containers: expected a list"},
+	"rejects a list for a map":           {patchOf("Deployment", "spec: {template: [hunter2]}"), "Deployment sample: spec.template: expected a map"},
+	"rejects a number above 32 bits":     {patchOf("Deployment", "spec: {minReadySeconds: 4294967299}"), "Deployment sample: spec.minReadySeconds: the number exceeds a signed 32-bit integer"},
+	"rejects a port above 32 bits":       {patchOf("Service", `[{op: replace, path: /spec/ports/0/targetPort, value: 4294967299}]`), "Service sample: spec.ports[0].targetPort: the number exceeds a signed 32-bit integer"},
+	"rejects a malformed quantity":       {patchOf("Deployment", "spec: {template: {spec: {containers: [{name: memcached, resources: {limits: {cpu: hunter2}}}]}}}"), "Deployment sample: spec.template.spec.containers[0].resources.limits.cpu: not a quantity; write a number, optionally with a unit, such as 500m or 64Mi"},
+	"rejects a map for a number":         {patchOf("Deployment", "spec: {minReadySeconds: {hunter2: b}}"), "Deployment sample: spec.minReadySeconds: expected a single value"},
+	"rejects an element without its key": {patchOf("Deployment", "spec: {template: {spec: {containers: [{image: hunter2}]}}}"), "Deployment sample: spec.template.spec.containers[0]: name is missing; elements of this list are merged by it"},
+	"rejects an element that is text":    {patchOf("Deployment", "spec: {template: {spec: {containers: [{name: a}, hunter2]}}}"), "Deployment sample: spec.template.spec.containers[1]: expected a map"},
+	"rejects an unknown directive":       {patchOf("Deployment", "spec: {template: {spec: {$patch: hunter2}}}"), "Deployment sample: spec.template.spec: $patch must be delete or replace"},
+	"rejects other directives":           {patchOf("Deployment", "spec: {strategy: {$retainKeys: [type]}}"), `Deployment sample: spec.strategy: the directive "$retainKeys" is not supported; use $patch: delete or replace, or a list of operations`},
 	"rejects a directive in a list that is replaced": {
-		patch("Deployment", "spec: {template: {spec: {tolerations: [{$patch: delete, key: a}]}}}"),
+		patchOf("Deployment", "spec: {template: {spec: {tolerations: [{$patch: delete, key: a}]}}}"),
 		"Deployment sample: spec.template.spec.tolerations[0]: $patch is not allowed in a list that is replaced as a whole",
 	},
-	"names a key with dots in brackets": {patch("Deployment", "metadata: {annotations: {example.com/a: {b: c}}}"), "Deployment sample: metadata.annotations.example.com/a: expected a string"},
+	"names a key with dots in brackets": {patchOf("Deployment", "metadata: {annotations: {example.com/a: {b: c}}}"), "Deployment sample: metadata.annotations.example.com/a: expected a string"},
 
-	"rejects the replacement of the whole":   {patch("Deployment", `[{op: replace, path: "", value: {}}]`), "operation 0: path must be a string that starts with /, such as /spec/replicas"},
-	"rejects an operation on nothing":        {patch("Deployment", `[{op: test, path: /spec/replicas, value: 3}, {op: replace, path: /spec/nothing/here, value: hunter2}]`), "Deployment sample: operation 1: /spec/nothing/here does not exist"},
-	"rejects a removal of nothing":           {patch("Deployment", `[{op: remove, path: /spec/nothing}]`), "Deployment sample: operation 0: /spec/nothing does not exist"},
-	"rejects a move of nothing":              {patch("Deployment", `[{op: move, from: /spec/a~1b, path: /spec/revisionHistoryLimit}]`), "Deployment sample: operation 0: /spec/a~1b does not exist"},
-	"rejects a place behind the end":         {patch("Deployment", `[{op: add, path: /spec/template/spec/containers/2, value: {name: a}}]`), "Deployment sample: operation 0: /spec/template/spec/containers/2 is not an index of a list of 1 elements"},
-	"rejects a place from the end":           {patch("Deployment", `[{op: remove, path: /spec/template/spec/containers/-1}]`), "Deployment sample: operation 0: /spec/template/spec/containers/-1 does not exist"},
-	"rejects a test that fails":              {patch("Deployment", `[{op: test, path: /spec/replicas, value: 99}]`), "Deployment sample: operation 0: /spec/replicas is not what the test expects"},
-	"rejects a test of what is not there":    {patch("Deployment", `[{op: test, path: /spec/revisionHistoryLimit, value: true}]`), "Deployment sample: operation 0: /spec/revisionHistoryLimit does not exist"},
-	"rejects an unknown operation":           {patch("Deployment", `[{op: hunter2, path: /spec, value: 1}]`), "operation 0: op must be add, remove, replace, move or test"},
-	"rejects an operation without op":        {patch("Deployment", `[{path: /spec, value: 1}]`), "operation 0: op must be add, remove, replace, move or test"},
-	"rejects a misspelt operation field":     {patch("Deployment", `[{op: add, pfad: /spec, value: 1}]`), `operation 0: unknown field "pfad"; add takes path and value`},
-	"rejects an operation without its value": {patch("Deployment", `[{op: remove, path: /spec/replicas}, {op: add, path: /spec}]`), "operation 1: value is missing; add takes path and value"},
-	"rejects null as a value":                {patch("Deployment", `[{op: add, path: /spec/revisionHistoryLimit, value: null}]`), "operation 0: value is null; use remove"},
-	"rejects a path that is no text":         {patch("Deployment", `[{op: remove, path: 5}]`), "operation 0: path must be a string that starts with /, such as /spec/replicas"},
-	"rejects copies, which could grow":       {patch("Deployment", `[{op: copy, from: /spec, path: /metadata/annotations/a}]`), "operation 0: copy is not supported, since repeated copies could create an object of any size; repeat the value"},
-	"rejects a list of text":                 {patch("Deployment", "[hunter2, b]"), "operation 0: expected a map with op and path"},
+	"rejects the replacement of the whole":   {patchOf("Deployment", `[{op: replace, path: "", value: {}}]`), "operation 0: path must be a string that starts with /, such as /spec/replicas"},
+	"rejects an operation on nothing":        {patchOf("Deployment", `[{op: test, path: /spec/replicas, value: 3}, {op: replace, path: /spec/nothing/here, value: hunter2}]`), "Deployment sample: operation 1: /spec/nothing/here does not exist"},
+	"rejects a removal of nothing":           {patchOf("Deployment", `[{op: remove, path: /spec/nothing}]`), "Deployment sample: operation 0: /spec/nothing does not exist"},
+	"rejects a move of nothing":              {patchOf("Deployment", `[{op: move, from: /spec/a~1b, path: /spec/revisionHistoryLimit}]`), "Deployment sample: operation 0: /spec/a~1b does not exist"},
+	"rejects a place behind the end":         {patchOf("Deployment", `[{op: add, path: /spec/template/spec/containers/2, value: {name: a}}]`), "Deployment sample: operation 0: /spec/template/spec/containers/2 is not an index of a list of 1 elements"},
+	"rejects a place from the end":           {patchOf("Deployment", `[{op: remove, path: /spec/template/spec/containers/-1}]`), "Deployment sample: operation 0: /spec/template/spec/containers/-1 does not exist"},
+	"rejects a test that fails":              {patchOf("Deployment", `[{op: test, path: /spec/replicas, value: 99}]`), "Deployment sample: operation 0: /spec/replicas is not what the test expects"},
+	"rejects a test of what is not there":    {patchOf("Deployment", `[{op: test, path: /spec/revisionHistoryLimit, value: true}]`), "Deployment sample: operation 0: /spec/revisionHistoryLimit does not exist"},
+	"rejects an unknown operation":           {patchOf("Deployment", `[{op: hunter2, path: /spec, value: 1}]`), "operation 0: op must be add, remove, replace, move or test"},
+	"rejects an operation without op":        {patchOf("Deployment", `[{path: /spec, value: 1}]`), "operation 0: op must be add, remove, replace, move or test"},
+	"rejects a misspelt operation field":     {patchOf("Deployment", `[{op: add, pfad: /spec, value: 1}]`), `operation 0: unknown field "pfad"; add takes path and value`},
+	"rejects an operation without its value": {patchOf("Deployment", `[{op: remove, path: /spec/replicas}, {op: add, path: /spec}]`), "operation 1: value is missing; add takes path and value"},
+	"rejects null as a value":                {patchOf("Deployment", `[{op: add, path: /spec/revisionHistoryLimit, value: null}]`), "operation 0: value is null; use remove"},
+	"rejects a path that is no text":         {patchOf("Deployment", `[{op: remove, path: 5}]`), "operation 0: path must be a string that starts with /, such as /spec/replicas"},
+	"rejects copies, which could grow":       {patchOf("Deployment", `[{op: copy, from: /spec, path: /metadata/annotations/a}]`), "operation 0: copy is not supported, since repeated copies could create an object of any size; repeat the value"},
+	"rejects a list of text":                 {patchOf("Deployment", "[hunter2, b]"), "operation 0: expected a map with op and path"},
 }
 
 func TestPatches_AreRejected(t *testing.T) {
@@ -102,7 +106,7 @@ func TestPatches_AreRejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mc := plain()
-			fine := patch("Deployment", "metadata: {annotations: {first: fine}}")
+			fine := patchOf("Deployment", "metadata: {annotations: {first: fine}}")
 			mc.Spec.Patches = []cachev1alpha1.Patch{fine, test.patch, fine}
 			objects, err := r.Render(mc)
 			if err == nil {
@@ -141,7 +145,7 @@ func TestPatches_KeepValues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mc := plain()
-			mc.Spec.Patches = []cachev1alpha1.Patch{patch("Deployment", test.patch)}
+			mc.Spec.Patches = []cachev1alpha1.Patch{patchOf("Deployment", test.patch)}
 			if got := template.Lookup(find(t, mustRender(t, r, mc), "Deployment", "sample").Object, test.path); got != test.want {
 				t.Errorf("got %v (%T), want %v", got, got, test.want)
 			}
@@ -174,8 +178,8 @@ func TestPatches_ShareNoValues(t *testing.T) {
 	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
 	mc := plain()
 	mc.Spec.Patches = []cachev1alpha1.Patch{
-		patch("Deployment", "spec: {template: {metadata: {annotations: {patched: 'yes'}}, spec: {containers: [{name: a, args: [x], env: [{name: b}]}], tolerations: [{key: a}]}}}"),
-		patch("Deployment", "[{op: add, path: /spec/template/spec/containers/0/args, value: [x, {b: [z]}]}, {op: remove, path: /spec/template/spec/containers/0/args/1}]"),
+		patchOf("Deployment", "spec: {template: {metadata: {annotations: {patched: 'yes'}}, spec: {containers: [{name: a, args: [x], env: [{name: b}]}], tolerations: [{key: a}]}}}"),
+		patchOf("Deployment", "[{op: add, path: /spec/template/spec/containers/0/args, value: [x, {b: [z]}]}, {op: remove, path: /spec/template/spec/containers/0/args/1}]"),
 	}
 	first := mustRender(t, r, mc)
 	want := asJSON(t, first)
@@ -210,7 +214,11 @@ func scribble(value any) {
 func TestPatches_DoNotExpandAliases(t *testing.T) {
 	r := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
 	mc := plain()
-	mc.Spec.Patches = []cachev1alpha1.Patch{patch("Deployment", aliasBomb(80))}
+	bomb := "a0: &a0 [x]\n"
+	for i := 1; i < 80; i++ {
+		bomb += fmt.Sprintf("a%d: &a%d [%s]\n", i, i, strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 9))
+	}
+	mc.Spec.Patches = []cachev1alpha1.Patch{patchOf("Deployment", bomb)}
 	mustRender(t, r, plain())
 	var err error
 	used := allocated(func() { _, err = r.Render(mc) })

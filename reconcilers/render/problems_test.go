@@ -19,15 +19,16 @@ func inService(operation string) edits {
 	return inSite("patches:\n- target: {kind: Service}\n  patch: |-\n    - {op: add, path: /metadata/annotations, value: {}}\n    - " + operation + "\n")
 }
 
-// TestNew_ReportsTheWholeText pins the messages of the mistakes that are made most, which users read.
-func TestNew_ReportsTheWholeText(t *testing.T) {
-	buildsTemplates(t)
-	t.Parallel()
-	type row struct {
-		edits edits
-		want  string
-	}
-	for sentence, test := range map[string]row{
+// mistake is an edit and the message of New.
+type mistake struct {
+	edits edits
+	want  string
+}
+
+// mistakes returns the mistakes that are made most, by what is wrong.
+func mistakes(t *testing.T) map[string]mistake {
+	t.Helper()
+	return map[string]mistake{
 		"a field of the wrong indentation": {inFile(t, deploymentFile, "  minReadySeconds: 0\n", "   minReadySeconds: 0\n"), `base/deployment.yaml:18: invalid YAML: did not find expected key`},
 		"a tab":                            {more("apiVersion: v1\nkind: ConfigMap\nmetadata:\n\tname: more\n"), `components/site/more.yaml:4: invalid YAML: found character that cannot start any token`},
 		"a tab in the second document":     {more("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n---\nkind: ConfigMap\nmetadata:\n\tname: other\n"), `components/site/more.yaml:7: invalid YAML: found character that cannot start any token`},
@@ -41,6 +42,12 @@ func TestNew_ReportsTheWholeText(t *testing.T) {
 		"a misspelt field of a kustomization": {inSite("patches: []\nresource:\n- more.yaml\n"), `components/site/kustomization.yaml:4: unknown field "resource"; correct its name or its indentation, or remove it`},
 		"an unknown field of an object":       {inFile(t, deploymentFile, "        ports:\n", "        prots:\n"), `base/deployment.yaml:98: Deployment memcached: spec.template.spec.containers[name="memcached"].prots: unknown field; correct its name or its indentation, or remove it`},
 		"a field in the wrong case":           {inFile(t, deploymentFile, "  replicas: 1\n", "  Replicas: 1\n"), `base/deployment.yaml:13: Deployment memcached: spec.Replicas: unknown field; correct its name or its indentation, or remove it`},
+		"a quantity with two units":           {inFile(t, deploymentFile, "memory: 104Mi", "memory: 104MiB"), `base/deployment.yaml:72: Deployment memcached: spec.template.spec.containers[0].resources.requests.memory: not a quantity; write a number, optionally with a unit, such as 500m or 64Mi`},
+		"an API version of the past":          {more("apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: more}\n"), `components/site/more.yaml:1: Ingress more: apiVersion: extensions/v1beta1 was removed in Kubernetes 1.22; use networking.k8s.io/v1`},
+		"a list as a kustomization":           {edits{siteFile: "- resources: []\n"}, `components/site/kustomization.yaml:1: expected a map, not a list`},
+		"a boolean as an annotation":          {inSite("commonAnnotations: {a: yes}\n"), `components/site/kustomization.yaml:3: commonAnnotations: expected a string, not true or false; quote it`},
+		"a map that is copied to a value":     {inSite("commonAnnotations: {a: b}\nreplacements: [{source: {kind: Memcached, fieldPath: spec}, targets: [{select: {kind: Deployment}, fieldPaths: [metadata.annotations.a]}]}]\n"), `components/site/kustomization.yaml:4: replacements[0]: it copies a map, Memcached.spec, to metadata.annotations.a, which holds a single value and would become empty; copy one of its fields, or name another target`},
+		"a component called as each object's": {edits{"components/kind/kustomization.yaml": component + "resources: []\n"}, `components/kind: every Memcached has the field kind, so this component would always be active; rename it, or move it to components/site`},
 		"a value of the wrong type":           {inFile(t, deploymentFile, "minReadySeconds: 0", "minReadySeconds: five"), `base/deployment.yaml:19: Deployment memcached: spec.minReadySeconds: expected a number`},
 		"an object without a name":            {more("apiVersion: v1\nkind: ConfigMap\ndata: {}\n"), `components/site/more.yaml:2: ConfigMap: metadata.name is missing`},
 		"an object without a kind":            {more("apiVersion: v1\nmetadata: {name: more}\n"), `components/site/more.yaml:1: kind is missing`},
@@ -69,11 +76,18 @@ components/site/kustomization.yaml:7: Service memcached: spec.prots: unknown fie
 		},
 		"a replacement from a field that is not set": {inFile(t, baseFile, "fieldPath: spec.size", "fieldPath: spec.sise"), `base/kustomization.yaml:40: replacements[1]: the source is spec.sise, which base/memcached.yaml does not set; add an example value there`},
 		"a replacement in a missing object":          {inFile(t, baseFile, "select: {kind: Service, name: memcached}", "select: {kind: Service, name: cache}"), `base/kustomization.yaml:18: replacements[0]: the target Service cache selects no object of the templates; correct it, or remove the target`},
-		"a misspelt field of the example":            {inFile(t, template.MemcachedFile, "size: 3", "sise: 3"), `base/memcached.yaml:14: unknown field "spec.sise"; correct its name or its indentation, or remove it`},
-	} {
+		"a misspelt field of the example":            {inFile(t, template.MemcachedFile, "size: 3", "sise: 3"), `base/memcached.yaml:13: unknown field "spec.sise"; correct its name or its indentation, or remove it`},
+	}
+}
+
+// TestNew_ReportsTheWholeText pins the messages, which users read.
+func TestNew_ReportsTheWholeText(t *testing.T) {
+	buildsTemplates(t)
+	t.Parallel()
+	for sentence, test := range mistakes(t) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			_, err := New(edited(t, test.edits), Defaults{})
+			_, err := New(few(t, test.edits), Defaults{})
 			if err == nil || strings.TrimPrefix(err.Error(), "templates: ") != test.want {
 				t.Errorf("the message is\n%v\nwant\n%s", err, test.want)
 			}
@@ -84,7 +98,7 @@ components/site/kustomization.yaml:7: Service memcached: spec.prots: unknown fie
 func TestNew_ReportsAllMistakes(t *testing.T) {
 	buildsTemplates(t)
 	t.Parallel()
-	_, err := New(edited(t, edits{
+	_, err := New(few(t, edits{
 		serviceFile:                 replaced(t, serviceFile, "kind: Service\n", "kind: Service\nstatus: {}\n"),
 		siteFile:                    component + "resources:\n- more.yaml\npatches:\n- target: {kind: Service}\n  patch: |-\n    - {op: remove, path: /metadata/nothing}\n- patch: |-\n    apiVersion: v1\n    kind: Service\n    metadata: {name: cache}\n",
 		imageFile:                   replaced(t, imageFile, "].image\n", "].picture\n"),
@@ -107,7 +121,7 @@ components/site/more.yaml:10: ConfigMap other: data.a: expected a string`
 func TestNew_ReportsAllMistakesOfFilesThatCannotBeBuilt(t *testing.T) {
 	buildsTemplates(t)
 	t.Parallel()
-	_, err := New(edited(t, edits{
+	_, err := New(few(t, edits{
 		template.MemcachedFile: replaced(t, template.MemcachedFile, "size: 3", "sise: 3"),
 		template.ValuesFile:    replaced(t, template.ValuesFile, "openShift: true", "openshift: true"),
 		deploymentFile:         "kind: Deployment\n\tname: x\n",
@@ -116,7 +130,7 @@ func TestNew_ReportsAllMistakesOfFilesThatCannotBeBuilt(t *testing.T) {
 	}), Defaults{})
 	const want = `templates: 8 problems:
 base/deployment.yaml:2: invalid YAML: found a tab character that violates indentation
-base/memcached.yaml:14: unknown field "spec.sise"; correct its name or its indentation, or remove it
+base/memcached.yaml:13: unknown field "spec.sise"; correct its name or its indentation, or remove it
 base/values.yaml:20: unknown field "openshift"; correct its name or its indentation, or remove it
 components/image/kustomization.yaml:4: unknown field "replacements[0].targets[0].fieldPath"; correct its name or its indentation, or remove it
 components/site/kustomization.yaml:3: resources: "a.yaml" does not exist in the templates; correct the path or add the file (remote and absolute paths are not supported)

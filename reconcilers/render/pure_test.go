@@ -136,7 +136,7 @@ func TestRender_KeepsTextsOfAnyType(t *testing.T) {
 	buildsTemplates(t)
 	t.Parallel()
 	for tree, r := range map[string]*Renderer{
-		"renders placeholders": mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true}),
+		"renders late replacements": mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true}),
 		"renders full builds": mustNew(t, edited(t, inSite(`patches:
 - target: {kind: Deployment, labelSelector: memcached_cr}
   patch: |-

@@ -67,7 +67,7 @@ func variant(i int) *cachev1alpha1.Memcached {
 		mc.Spec.PodMetadata.Annotations = map[string]cachev1alpha1.AnnotationValue{"i": cachev1alpha1.AnnotationValue(fmt.Sprint(i))}
 	}
 	if i&8 != 0 {
-		mc.Spec.Patches = []cachev1alpha1.Patch{patch("Deployment", fmt.Sprintf("spec: {revisionHistoryLimit: %d}", i))}
+		mc.Spec.Patches = []cachev1alpha1.Patch{patchOf("Deployment", fmt.Sprintf("spec: {revisionHistoryLimit: %d}", i))}
 	}
 	return mc
 }

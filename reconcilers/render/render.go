@@ -5,6 +5,8 @@ package render
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,8 +15,12 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/manifests"
 	"github.com/example/memcached-operator/reconcilers/guarded"
+	"github.com/example/memcached-operator/reconcilers/render/patch"
 	"github.com/example/memcached-operator/reconcilers/render/template"
 )
+
+// InvalidPatchError says which of spec.patches is invalid, and why.
+type InvalidPatchError = patch.Error
 
 // Renderer renders the objects of Memcacheds. It is safe for concurrent use.
 type Renderer struct {
@@ -31,6 +37,8 @@ type Renderer struct {
 	kinds     []schema.GroupVersionKind
 	optional  map[schema.GroupVersionKind]bool
 	openShift atomic.Bool
+	// operandImages returns the images that a Memcached may name without privileged fields.
+	operandImages func() (guarded.Images, error)
 }
 
 // New checks the files of tree, and the objects of each of its components alone and of
@@ -65,23 +73,14 @@ func Check(tree Tree, defaults Defaults) (r *Renderer, problems, warnings Proble
 }
 
 func check(tree Tree, defaults Defaults) (*Renderer, Problems, error) {
-	defer template.FreeSchema()
-	defer template.HoldSchema()()
 	specBounds() // Loaded at the start, so that the first Memcached does not wait for it.
 	shipped, err := LoadTree(manifests.FS)
 	if err != nil {
 		return nil, nil, err
 	}
 	r := &Renderer{tree: tree, shipped: shipped, defaults: defaults, validator: template.NewValidator()}
-	problems := r.check()
-	if len(problems) == 0 && len(defaults.OperandImages) == 0 {
-		images, err := defaults.Images(tree)
-		if err != nil {
-			return nil, nil, err
-		}
-		r.defaults.OperandImages = guarded.Repositories(images...)
-	}
-	return r, problems, nil
+	r.operandImages = sync.OnceValues(r.loadOperandImages)
+	return r, r.check(), nil
 }
 
 // Kinds returns the kinds of all objects in the templates, sorted.
@@ -101,19 +100,30 @@ func (r *Renderer) SetOpenShift(is bool) {
 	r.openShift.Store(is)
 }
 
-// Source returns the file with the first object of kind, one of Kinds.
-func (r *Renderer) Source(kind schema.GroupVersionKind) string {
+// FileOfKind returns the file with the first object of kind, one of Kinds.
+func (r *Renderer) FileOfKind(kind schema.GroupVersionKind) string {
 	return r.templates.FileOfKind(kind)
+}
+
+// FileOf returns the template file of object, which was rendered for the Memcached called memcached.
+func (r *Renderer) FileOf(memcached string, object *unstructured.Unstructured) string {
+	name := template.MainName
+	if object.GetName() != memcached {
+		name = strings.TrimPrefix(object.GetName(), memcached+"-")
+	}
+	return r.templates.File(template.ObjectID{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Name: name})
 }
 
 // Render returns the desired objects of mc in the order in which to apply them. An error
 // is caused by the templates or by the spec of mc, and persists until one of them changes.
 func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, error) {
-	if !r.defaults.AllowPrivilegedFields {
-		if err := guarded.Check(mc, r.defaults.OperandImages); err != nil {
-			return nil, err
-		}
+	if err := r.checkGuarded(mc); err != nil {
+		return nil, err
 	}
+	return r.render(mc)
+}
+
+func (r *Renderer) render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, error) {
 	in, err := r.input(mc)
 	if err != nil {
 		return nil, err
@@ -124,24 +134,24 @@ func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 	if err := r.parameters.check(mc.Spec.Parameters); err != nil {
 		return nil, err
 	}
-	p, raw, size, err := r.sets.objects(in, mc.Namespace)
+	set, err := r.sets.get(in, mc.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	result := desiredObjects(raw, p.Names(), mc)
-	if err := applySpecPatches(r.validator, result, mc.Spec.Patches); err != nil {
+	result, err := desiredObjects(set.Objects, in, mc)
+	if err != nil {
 		return nil, err
+	}
+	if err := patch.Apply(r.validator, result, mc.Spec.Patches); err != nil {
+		return nil, err
+	}
+	for _, object := range result {
+		mirrorServiceAccount(object.Object)
 	}
 	if err := checkCapacity(result, mc.Name); err != nil {
 		return nil, err
 	}
-	if size <= smallJSON && len(mc.Spec.Patches) == 0 {
-		return result, nil
-	}
-	if err := checkSizes(result); err != nil {
-		return nil, err
-	}
-	return result, nil
+	return result, checkSizes(result)
 }
 
 // input returns the input of the build for mc.
@@ -149,10 +159,21 @@ func (r *Renderer) input(mc *cachev1alpha1.Memcached) (template.Input, error) {
 	return newInput(mc, r.defaults.valuesFor(mc, r.plain, r.openShift.Load()))
 }
 
-// desiredObjects turns objects of the templates into those of mc, in the order in which to apply
-// them.
-func desiredObjects(objects []map[string]any, names template.Names, mc *cachev1alpha1.Memcached) []*unstructured.Unstructured {
-	result := setMetadata(objects, names, mc)
-	slices.SortStableFunc(result, inApplyOrder)
-	return result
+// builder builds the objects for an input, with the names that name gives their templates.
+type builder func(in template.Input, name func(template string) string) ([]map[string]any, error)
+
+// desiredObjects returns the objects that build builds for mc, in the order in which to apply them.
+func desiredObjects(build builder, in template.Input, mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, error) {
+	objects, err := builtObjects(build, in, mc)
+	slices.SortStableFunc(objects, inApplyOrder)
+	return objects, err
+}
+
+// builtObjects returns the objects that build builds for mc, in the order of the templates.
+func builtObjects(build builder, in template.Input, mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, error) {
+	objects, err := build(in, func(template string) string { return objectName(mc.Name, template) })
+	if err != nil {
+		return nil, err
+	}
+	return setMetadata(objects, mc), nil
 }

@@ -3,14 +3,10 @@
 package render
 
 import (
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
-	"github.com/go-logr/logr"
 	"k8s.io/utils/keymutex"
 	"k8s.io/utils/lru"
 
@@ -18,17 +14,18 @@ import (
 )
 
 const (
-	// maxSets bounds the memory of the cached sets of components, about 15 KB each: the
-	// authors of Memcacheds choose the sets.
-	maxSets = 1024
+	// maxSets bounds the memory of the cached sets of components: the authors of Memcacheds choose
+	// the sets.
+	maxSets = 128
 	// maxBuilders is the number of locks that the namespaces share, by a hash of their names.
 	maxBuilders = 256
 )
 
-// sets caches the prebuilt sets of components. It is safe for concurrent use.
+// sets caches the sets of components that were built. It is safe for concurrent use.
 type sets struct {
 	templates *template.Templates
-	log       logr.Logger
+	// fullBuilds is Defaults.FullBuilds.
+	fullBuilds func(components []string, reason string)
 
 	mu    sync.Mutex
 	cache *lru.Cache
@@ -37,72 +34,53 @@ type sets struct {
 	builders keymutex.KeyMutex
 }
 
-func newSets(templates *template.Templates, log logr.Logger) *sets {
-	return &sets{templates: templates, log: log, cache: lru.New(maxSets), builders: keymutex.NewHashed(maxBuilders)}
+func newSets(templates *template.Templates, fullBuilds func(components []string, reason string)) *sets {
+	return &sets{templates: templates, fullBuilds: fullBuilds, cache: lru.New(maxSets), builders: keymutex.NewHashed(maxBuilders)}
 }
 
-// objects returns the objects for in, a Memcached in namespace, and the set that they are
-// built from. size is an upper bound of their length as JSON, in bytes.
-func (s *sets) objects(in template.Input, namespace string) (p *template.Prebuilt, objects []map[string]any, size int, err error) {
-	var overrides []template.Override
-	for {
-		if p, err = s.get(in, namespace, overrides); err != nil {
-			return nil, nil, 0, err
-		}
-		objects, size, err = p.Objects(in)
-		mismatch, ok := errors.AsType[*template.TypeMismatchError](err)
-		if !ok || slices.ContainsFunc(overrides, func(o template.Override) bool { return slices.Equal(o.Path, mismatch.Override.Path) }) {
-			return p, objects, size, err
-		}
-		overrides = append(overrides, mismatch.Override)
-	}
-}
-
-// get returns the set of the components that in enables, and builds it on first use.
-func (s *sets) get(in template.Input, namespace string, overrides []template.Override) (*template.Prebuilt, error) {
+// get returns the set of the components that in, a Memcached in namespace, enables, and builds it
+// on first use.
+func (s *sets) get(in template.Input, namespace string) (*template.Set, error) {
 	components := in.Active(s.templates.Components())
-	key := slices.Clone(components)
-	for _, o := range overrides {
-		key = append(key, fmt.Sprintf("%s=%T", template.Dotted(o.Path), o.Value))
-	}
-	set := s.set(strings.Join(key, ","), func() (*template.Prebuilt, error) { return s.build(components, overrides) })
+	set := s.set(components)
 	if !set.built.Load() {
 		s.builders.LockKey(namespace)
 		defer func() { _ = s.builders.UnlockKey(namespace) }()
 	}
-	return set.prebuilt()
+	return set.build()
 }
 
 // set is a set of components.
 type set struct {
-	// prebuilt builds the set on the first call, and returns the same result afterwards.
-	prebuilt func() (*template.Prebuilt, error)
-	built    atomic.Bool
+	// build builds the set on the first call, and returns the same result afterwards.
+	build func() (*template.Set, error)
+	built atomic.Bool
 }
 
-// set returns the set that is cached under key, or caches a new one that build builds.
-func (s *sets) set(key string, build func() (*template.Prebuilt, error)) *set {
+// set returns the set of components that is cached, or caches a new one.
+func (s *sets) set(components []string) *set {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	key := strings.Join(components, ",")
 	if cached, ok := s.cache.Get(key); ok {
 		return cached.(*set)
 	}
 	added := &set{}
-	added.prebuilt = sync.OnceValues(func() (*template.Prebuilt, error) {
+	added.build = sync.OnceValues(func() (*template.Set, error) {
 		defer added.built.Store(true)
-		return build()
+		return s.build(components)
 	})
 	s.cache.Add(key, added)
 	return added
 }
 
-func (s *sets) build(components []string, overrides []template.Override) (*template.Prebuilt, error) {
-	p, err := s.templates.Prebuild(components, overrides)
+func (s *sets) build(components []string) (*template.Set, error) {
+	set, err := s.templates.Set(components)
 	if err != nil {
 		return nil, err
 	}
-	if p.TakesFullBuilds() {
-		s.log.Info("Rendering by full builds, which take 10 to 100 times longer: a template modifies a value that a replacement filled in", "components", components)
+	if reason := set.FullBuilds(); reason != "" && s.fullBuilds != nil {
+		s.fullBuilds(components, reason)
 	}
-	return p, nil
+	return set, nil
 }

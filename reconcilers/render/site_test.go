@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -41,10 +42,10 @@ var siteEdits = map[string]struct {
 		siteMerge(`{paused: true}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "paused"}, true, false,
 	},
 	"overrides a field that spec.size sets": {
-		siteMerge(`{replicas: 7}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), false,
+		siteMerge(`{replicas: 7}`), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), true,
 	},
 	"overrides a field that spec.size sets by replicas": {
-		inSite("replicas: [{name: memcached, count: 7}]\n"), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), false,
+		inSite("replicas: [{name: memcached, count: 7}]\n"), cachev1alpha1.MemcachedSpec{}, []any{"spec", "replicas"}, int64(7), true,
 	},
 	"overrides a replacement of the base": {
 		inSite("replacements:\n- sourceValue: \"7\"\n  targets: [{select: {kind: Deployment}, fieldPaths: [spec.replicas]}]\n"),
@@ -77,12 +78,12 @@ var siteEdits = map[string]struct {
 	"sets an annotation beside the user's": {
 		siteMerge(`{template: {metadata: {annotations: {example.com/owner: site}}}}`),
 		cachev1alpha1.MemcachedSpec{PodMetadata: userMetadata},
-		[]any{"spec", "template", "metadata", "annotations", "example.com/owner"}, "site", false,
+		[]any{"spec", "template", "metadata", "annotations", "example.com/owner"}, "site", true,
 	},
 	"sets a label on all pods beside the user's": {
 		inSite("labels: [{pairs: {team: site}, includeTemplates: true}]\n"),
 		cachev1alpha1.MemcachedSpec{PodMetadata: userMetadata},
-		[]any{"spec", "template", "metadata", "labels", "team"}, "site", false,
+		[]any{"spec", "template", "metadata", "labels", "team"}, "site", true,
 	},
 	"adds a sidecar, which kustomize puts first": {
 		siteMerge(`{template: {spec: {containers: [{name: exporter, image: exporter:1}]}}}`),
@@ -170,6 +171,21 @@ func TestSite_KeepsTypesOfNumbersAndPercentages(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The dry-run asks the API server about objects that a Memcached would have.
+func TestExamples_HaveWhatTheSiteOverrides(t *testing.T) {
+	t.Parallel()
+	r := mustNew(t, edited(t, siteMerge(`{minReadySeconds: 0}`)), Defaults{})
+	examples, err := r.Examples("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, example := range examples {
+		if seconds, found, _ := unstructured.NestedInt64(example.Object.Object, "spec", "minReadySeconds"); found && seconds != 0 {
+			t.Errorf("%v: minReadySeconds is %d, which the site overrides", example.Place, seconds)
+		}
 	}
 }
 

@@ -3,11 +3,9 @@
 package render
 
 import (
-	"cmp"
 	"strconv"
 	"strings"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -100,19 +98,22 @@ type ReloaderValues struct {
 	// Image is the sidecar's image, Defaults.ReloaderImage. If it is empty, the memcached
 	// image is used.
 	Image string `json:"image,omitempty"`
-	// ImagePullPolicy is Always for an image with the tag latest.
+	// ImagePullPolicy is that of the memcached image, or Always for a Defaults.ReloaderImage with the tag latest.
 	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
 }
 
 // MetricsValues holds the values computed from spec.metrics.
 type MetricsValues struct {
-	// Image is the exporter's image: spec.metrics.image, otherwise Defaults.ExporterImage.
-	// If it is empty, the template's image is used.
+	// Image is the exporter's image: spec.metrics.image, otherwise Defaults.ExporterImage or, with Access,
+	// Defaults.AccessExporterImage. If it is empty, the template's image is used.
 	Image string `json:"image,omitempty"`
 	// ImagePullPolicy is Always for an Image with the tag latest.
 	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
-	// TLS is true when the exporter connects to memcached by TLS.
-	TLS bool `json:"tls,omitempty"`
+	// Access is true when memcached requires TLS or a user of the exporter.
+	Access bool `json:"access,omitempty"`
+	// TLS is true when it requires TLS, and Auth when it requires a user.
+	TLS  bool `json:"tls,omitempty"`
+	Auth bool `json:"auth,omitempty"`
 }
 
 // Defaults holds the defaults and restrictions of the operator's environment. The zero
@@ -122,13 +123,17 @@ type Defaults struct {
 	Image string
 	// ExporterImage is the exporter's image, from RELATED_IMAGE_MEMCACHED_EXPORTER.
 	ExporterImage string
+	// AccessExporterImage is the exporter's image where memcached requires TLS or a user, from RELATED_IMAGE_EXPORTER: one of this
+	// operator, of a version of its own.
+	AccessExporterImage string
 	// ReloaderImage is the image of the sidecar that reloads changed files, from
 	// RELATED_IMAGE_MEMCACHED_RELOADER. It must contain a shell.
 	ReloaderImage string
 	// AllowPrivilegedFields lets Memcacheds set guarded fields: guarded.Fields.
 	AllowPrivilegedFields bool
-	// Log receives messages about the templates. The zero value discards them.
-	Log logr.Logger
+	// FullBuilds is called for each set of components whose Memcacheds take a full kustomize build each, which takes 5 to 10
+	// times longer, and why. nil for none.
+	FullBuilds func(components []string, reason string)
 	// OperandImages lists the images that Memcacheds may set without AllowPrivilegedFields.
 	// It defaults to the repositories of the images above, otherwise to those of the templates.
 	OperandImages guarded.Images
@@ -190,17 +195,26 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShi
 		}[*spec.TLS.ClientAuth]}
 	}
 	if spec.TLS != nil || spec.Auth != nil {
-		v.Reloader = &ReloaderValues{
-			Enabled:         true,
-			Image:           d.ReloaderImage,
-			ImagePullPolicy: pullPolicy(cmp.Or(d.ReloaderImage, v.Image)),
-		}
+		v.Reloader = d.reloader(v)
 	}
 	if spec.Metrics != nil {
-		image := imageOr(spec.Metrics.Image, d.ExporterImage)
-		v.Metrics = &MetricsValues{Image: image, ImagePullPolicy: pullPolicy(image), TLS: spec.TLS != nil}
+		tls, auth := spec.TLS != nil, spec.Auth != nil
+		defaultImage := d.ExporterImage
+		if tls || auth {
+			defaultImage = d.AccessExporterImage
+		}
+		image := imageOr(spec.Metrics.Image, defaultImage)
+		v.Metrics = &MetricsValues{Image: image, ImagePullPolicy: pullPolicy(image), Access: tls || auth, TLS: tls, Auth: auth}
 	}
 	return v
+}
+
+// reloader returns the values of the sidecar beside those of memcached.
+func (d Defaults) reloader(memcached Values) *ReloaderValues {
+	if d.ReloaderImage != "" {
+		return &ReloaderValues{Enabled: true, Image: d.ReloaderImage, ImagePullPolicy: pullPolicy(d.ReloaderImage)}
+	}
+	return &ReloaderValues{Enabled: true, ImagePullPolicy: memcached.ImagePullPolicy}
 }
 
 // itemSizeValues converts size. An item that is larger than a chunk is stored in several

@@ -96,7 +96,7 @@ var computedValues = map[string]struct {
 			TLS:     &cachev1alpha1.TLS{SecretName: "tls", ClientAuth: new(cachev1alpha1.ClientAuthRequire)},
 			Metrics: &cachev1alpha1.Metrics{},
 		},
-		want: Values{ContainerMemory: tlsMemory, TLS: &TLSValues{VerifyMode: "2"}, Reloader: &ReloaderValues{Enabled: true}, Metrics: &MetricsValues{TLS: true}},
+		want: Values{ContainerMemory: tlsMemory, TLS: &TLSValues{VerifyMode: "2"}, Reloader: &ReloaderValues{Enabled: true}, Metrics: &MetricsValues{Access: true, TLS: true}},
 	},
 	"uses the exporter image of the environment": {
 		spec:     cachev1alpha1.MemcachedSpec{Metrics: &cachev1alpha1.Metrics{}},
@@ -107,6 +107,11 @@ var computedValues = map[string]struct {
 		spec:     cachev1alpha1.MemcachedSpec{Metrics: &cachev1alpha1.Metrics{Image: new(cachev1alpha1.Image("exporter:2"))}},
 		defaults: Defaults{ExporterImage: "exporter:1"},
 		want:     Values{Metrics: &MetricsValues{Image: "exporter:2"}},
+	},
+	"uses the operator's own exporter where memcached requires a user": {
+		spec:     cachev1alpha1.MemcachedSpec{Metrics: &cachev1alpha1.Metrics{}, Auth: &cachev1alpha1.Auth{SecretName: "users"}},
+		defaults: Defaults{ExporterImage: "exporter:1", AccessExporterImage: "own:1"},
+		want:     Values{Reloader: &ReloaderValues{Enabled: true}, Metrics: &MetricsValues{Image: "own:1", Access: true, Auth: true}},
 	},
 	"ignores the exporter image without metrics": {defaults: Defaults{ExporterImage: "exporter:1", ReloaderImage: "busybox:1"}},
 }

@@ -72,7 +72,7 @@ func TestCheck_WarnsOfWhatHasNoEffect(t *testing.T) {
 	for sentence, test := range warningRows(t) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			renderer, problems, warnings, err := Check(edited(t, test.edits), test.defaults)
+			renderer, problems, warnings, err := Check(few(t, test.edits), test.defaults)
 			if err != nil || renderer == nil || len(problems) > 0 {
 				t.Fatalf("Check rejects the templates: %v %v", problems, err)
 			}
@@ -86,7 +86,7 @@ func TestCheck_WarnsOfWhatHasNoEffect(t *testing.T) {
 func TestCheck_WarnsBesideProblems(t *testing.T) {
 	buildsTemplates(t)
 	t.Parallel()
-	renderer, problems, warnings, err := Check(edited(t, edits{
+	renderer, problems, warnings, err := Check(few(t, edits{
 		serviceFile:                 replaced(t, serviceFile, "kind: Service\n", "kind: Service\nstatus: {}\n"),
 		"components/site/more.yaml": configMapFile,
 	}), Defaults{})
@@ -99,7 +99,7 @@ func TestCheck_WarnsBesideProblems(t *testing.T) {
 func TestCheck_DoesNotWarnWithoutKustomizations(t *testing.T) {
 	buildsTemplates(t)
 	t.Parallel()
-	_, problems, warnings, err := Check(edited(t, edits{
+	_, problems, warnings, err := Check(few(t, edits{
 		siteFile:                    component + "resources: [more.yaml\n",
 		"components/site/more.yaml": configMapFile,
 		template.ValuesFile:         "a: [",

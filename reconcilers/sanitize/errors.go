@@ -146,37 +146,50 @@ func textsIn(value any, texts []string) []string {
 	return texts
 }
 
-// Schema returns the schema errors in err without the values and Go types that structured-merge-diff quotes. It
-// returns other errors unchanged.
-func Schema(err error) error {
-	var found typed.ValidationErrors
-	if !errors.As(err, &found) {
-		return conversion(err)
+// FieldError is what is wrong with a field, without its value.
+type FieldError struct {
+	// Path is the path of the field, such as spec.containers[0]; empty if it is not known.
+	Path, Message string
+}
+
+// Fields returns the schema errors in err, sorted, without the values and Go types that structured-merge-diff quotes. Another
+// error is one of no path; there are none for nil.
+func Fields(err error) (fields []FieldError) {
+	found, ok := errors.AsType[typed.ValidationErrors](err)
+	if !ok && err != nil {
+		return []FieldError{{"", conversion(err)}}
 	}
-	var texts []string
 	for _, e := range found {
-		text := schemaText(e.ErrorMessage)
-		if path := strings.TrimPrefix(e.Path, "."); path != "" {
-			text = path + ": " + text
-		}
-		texts = append(texts, text)
+		fields = append(fields, FieldError{strings.TrimPrefix(e.Path, "."), schemaText(e.ErrorMessage)})
 	}
 	// The check iterates over maps.
-	slices.Sort(texts)
+	slices.SortFunc(fields, func(a, b FieldError) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Message, b.Message))
+	})
+	return fields
+}
+
+// Schema returns the Fields of err as one error; nil for nil.
+func Schema(err error) error {
+	var texts []string
+	for _, field := range Fields(err) {
+		texts = append(texts, strings.TrimPrefix(field.Path+": "+field.Message, ": "))
+	}
+	if len(texts) == 0 {
+		return nil
+	}
 	return errors.New(strings.Join(texts, "; "))
 }
 
-// conversion returns a readable error for a value that cannot be converted to its Go type.
-func conversion(err error) error {
+// conversion returns a readable message of a value that cannot be converted to its Go type.
+func conversion(err error) string {
 	switch {
-	case err == nil:
-		return nil
 	case strings.Contains(err.Error(), "quantities must match the regular expression"), strings.Contains(err.Error(), "unable to parse quantity"):
-		return errors.New("a quantity is malformed; write it like 500m, 2 or 1Gi")
+		return "a quantity is malformed; write it like 500m, 2 or 1Gi"
 	case strings.Contains(err.Error(), "parsing time"):
-		return errors.New("a time is malformed; write it like 2006-01-02T15:04:05Z")
+		return "a time is malformed; write it like 2006-01-02T15:04:05Z"
 	}
-	return err
+	return err.Error()
 }
 
 // schemaErrors maps the messages of structured-merge-diff, which may end with a value, to messages without

@@ -38,11 +38,15 @@ type evaluation struct {
 	message string
 }
 
-// evaluate returns the first result of the checks. A restart, skipped kinds, drift and the wait for a rollout
-// are appended to its message.
+// evaluate returns the first result of the checks. An uneven spread, a restart, skipped kinds, drift and the wait for a
+// rollout are appended to its message.
 func evaluate(o Observation) evaluation {
 	result := firstResult(o)
-	for _, note := range []string{o.RestartNote(), o.SkippedKindsNote(), o.DriftNote(), o.RolloutNote} {
+	spread := ""
+	if result.state == ready { // During a roll-out pods come and go.
+		spread = spreadNote(o)
+	}
+	for _, note := range []string{spread, o.RestartNote(), o.SkippedKindsNote(), o.DriftNote(), o.RolloutNote} {
 		if note != "" {
 			note = "; " + note
 			result.message = sanitize.TextOf(result.message, max(0, sanitize.MaxBytes-len(note))) + note

@@ -3,6 +3,7 @@
 package status
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -130,6 +131,15 @@ var rollouts = map[string]row{
 		})),
 		reconciling, "CrashLoopBackOff", "pod cache-a: " + crashWords + " (last exit: OOMKilled, code 137)", true,
 	},
+	"tells of a node with two pods more than another": {
+		onNodes("b", "a", "b", "b"), ready, "Ready", "all pods are up to date and ready; 3 of 4 pods run on node b", true,
+	},
+	"tells of a node with all pods": {
+		onNodes("a", "a"), ready, "Ready", "all pods are up to date and ready; 2 of 2 pods run on node a", true,
+	},
+	"tells of no node with one pod more than another": {onNodes("a", "b", "a"), ready, "Ready", "all pods are up to date and ready", true},
+	"tells of no node with the only pod":              {onNodes("a"), ready, "Ready", "all pods are up to date and ready", true},
+	"tells of no node during a roll-out":              {all(onNodes("a", "a", "a"), counted(4, 3, 4, 4)), reconciling, "RollingOut", "3 of 3 pods are up to date, 3 ready; surplus pods to remove: 1", true},
 	"tells of the last restart of a pod that runs again": {
 		all(restarted("cache-b", 9, "Error", 139), restarted("cache-a", 2, "OOMKilled", 137), restarted("cache-c", 5, "", 1)),
 		ready, "Ready", "all pods are up to date and ready; memcached in pod cache-a was restarted at 2026-03-01T11:58:00Z (OOMKilled, exit code 137) and lost its part of the cache", true,
@@ -191,5 +201,20 @@ func TestCompute_IgnoresFirstStatusOfDeploymentAtSize0(t *testing.T) {
 	deploymentSays("Progressing", corev1.ConditionTrue, "NewReplicaSetAvailable", "done")(&after)
 	if got := Compute(after); !equality.Semantic.DeepEqual(got, before) {
 		t.Errorf("the status changes from\n%+v to\n%+v", before, got)
+	}
+}
+
+// onNodes has a ready pod on each of nodes.
+func onNodes(nodes ...string) given {
+	return func(o *Observation) {
+		o.Pods = nil
+		for i, node := range nodes {
+			running := pod(fmt.Sprintf("cache-%d", i))
+			running.Spec.NodeName = node
+			o.Pods = append(o.Pods, running)
+		}
+		count := int32(len(nodes))
+		o.Deployment.Spec.Replicas = &count
+		counted(count, count, count, count)(o)
 	}
 }

@@ -55,7 +55,6 @@ func TestPolicy_AllowsTheLargestMemcached(t *testing.T) {
 	suite.Create(t, memcached(namespace, "cache", first))
 	testenv.NoError(t, replace(t.Context(), suite.Client, memcached(namespace, "cache", largest("tls: {secretName: other}", "B"))))
 	withUsers := strings.ReplaceAll(first, "\nmetrics: ", "\nauth: {secretName: "+strings.Repeat("u", 250)+"}\nmetrics: ")
-	withUsers = withUsers[:strings.Index(withUsers, "\nmetrics: ")] + withUsers[strings.Index(withUsers, "\ntolerations: "):]
 	suite.Create(t, memcached(namespace, "users", withUsers))
 
 	c := suite.As(t, author)

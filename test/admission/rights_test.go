@@ -113,9 +113,11 @@ func TestPolicy_AllowsTheImagesOfTheTemplates(t *testing.T) {
 	t.Parallel()
 	tree, err := render.LoadTree(manifests.FS)
 	testenv.NoError(t, err)
-	images, err := render.Defaults{}.Images(tree)
+	renderer, err := render.New(tree, render.Defaults{})
 	testenv.NoError(t, err)
-	if own := guarded.Repositories(images...); !slices.Equal(own, operandImages) {
+	own, err := renderer.OperandImages()
+	testenv.NoError(t, err)
+	if !slices.Equal(own, operandImages) {
 		t.Errorf("the images of the templates are %q, this test knows %q", own, operandImages)
 	}
 	if policy := shippedPolicy(t); policy.Spec.Variables[0].Name != "operandImages" || policy.Spec.Variables[0].Expression != celList(operandImages) {

@@ -49,10 +49,10 @@ func TestChart_MatchesKustomize(t *testing.T) {
 			config: []string{"default"},
 		},
 		"matches when cluster-wide with the options": {
-			values: []string{"networkPolicy.enabled=true", "metrics.serviceMonitor.enabled=true"},
+			values: []string{"networkPolicy.enabled=true", "metrics.serviceMonitor.enabled=true", "metrics.rules.enabled=true"},
 			config: []string{"default", "network-policy", "prometheus"},
 			differ: []difference{
-				{`config: ServiceMonitor .* \.metadata\.labels\.control-plane=.*`, "only what carries the label for a reason has it"},
+				{`config: (ServiceMonitor|PrometheusRule) .* \.metadata\.labels\.control-plane=.*`, "only what carries the label for a reason has it"},
 				{`config: NetworkPolicy .* \.spec\.ingress\[1\]\.ports\[0\]\..*`, "in the chart with webhook.enabled only"},
 				{`chart: ServiceMonitor .* \.spec\.namespaceSelector\.matchNames=.*`, "metrics.serviceMonitor.namespace may be another one"},
 			},
@@ -187,7 +187,7 @@ func TestChart_MetadataMatches(t *testing.T) {
 	for _, image := range images {
 		listed = append(listed, image.Image)
 	}
-	want := append(slices.Collect(maps.Values(values.RelatedImages)), values.Image.Repository+":"+chart.AppVersion)
+	want := append(slices.Collect(maps.Values(values.RelatedImages)), values.Image.Repository+":"+chart.AppVersion, values.Image.Repository+"-exporter:1")
 	// An empty one is no image.
 	want = slices.DeleteFunc(want, func(image string) bool { return image == "" })
 	if slices.Sort(listed); !slices.Equal(listed, slices.Sorted(slices.Values(want))) {

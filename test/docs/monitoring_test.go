@@ -4,6 +4,8 @@ package docs
 
 import (
 	"maps"
+	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -11,10 +13,12 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
+	"github.com/example/memcached-operator/internal/validation"
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/testenv"
 )
@@ -58,33 +62,82 @@ func TestDashboard_IsAConfigMapForGrafana(t *testing.T) {
 	}
 }
 
+// group is a group of the rules of a PrometheusRule.
+type group struct {
+	Name  string `json:"name"`
+	Rules []struct {
+		Alert       string            `json:"alert"`
+		Expr        string            `json:"expr"`
+		For         string            `json:"for"`
+		Labels      map[string]string `json:"labels"`
+		Annotations map[string]string `json:"annotations"`
+	} `json:"rules"`
+}
+
+// groupsOf returns the groups of a PrometheusRule.
+func groupsOf(t *testing.T, text string) []group {
+	t.Helper()
+	var rule struct{ Spec struct{ Groups []group } }
+	testenv.NoError(t, yaml.Unmarshal([]byte(text), &rule))
+	return rule.Spec.Groups
+}
+
+// TestAlerts_Fire has promtool test the alerts of a rendered Memcached and of the operator.
+func TestAlerts_Fire(t *testing.T) {
+	t.Parallel()
+	promtool := filepath.Join(controlplane.Root(), "bin", "promtool")
+	if _, err := os.Stat(promtool); err != nil {
+		t.Skip("promtool is unpacked from a Debian package, by make test on Debian")
+	}
+	validator, err := validation.New()
+	testenv.NoError(t, err)
+	mc, err := validator.Admit(t.Context(), []byte(`
+apiVersion: cache.example.com/v1alpha1
+kind: Memcached
+metadata: {name: cache, namespace: shop}
+spec: {size: 3, metrics: {rules: {}}}
+`), true, "")
+	testenv.NoError(t, err)
+	renderer, err := testenv.Renderer(nil)
+	testenv.NoError(t, err)
+	objects, err := renderer.Render(mc)
+	testenv.NoError(t, err)
+	i := slices.IndexFunc(objects, func(object *unstructured.Unstructured) bool { return object.GetKind() == "PrometheusRule" })
+	rendered, err := yaml.Marshal(objects[i].Object)
+	testenv.NoError(t, err)
+	rules, err := yaml.Marshal(map[string][]group{"groups": slices.Concat(groupsOf(t, string(rendered)), groupsOf(t, read(t, "config/prometheus/rules.yaml")))})
+	testenv.NoError(t, err)
+	directory := t.TempDir()
+	testenv.WriteFile(t, filepath.Join(directory, "rules.yaml"), string(rules))
+	tests := read(t, "test/docs/testdata/alerts.yaml")
+	testenv.WriteFile(t, filepath.Join(directory, "tests.yaml"), tests)
+	if output, err := exec.CommandContext(t.Context(), promtool, "test", "rules", filepath.Join(directory, "tests.yaml")).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, output)
+	}
+	for _, page := range files(t, "docs/runbooks", ".md") {
+		if alert := strings.TrimSuffix(path.Base(page), ".md"); strings.Count(tests, "alertname: "+alert+"\n    exp_alerts: ") == 0 {
+			t.Errorf("no test has %s fire", alert)
+		}
+	}
+}
+
 // TestAlerts_HaveRunbooks: every alert has a runbook, which it links to and which the table of alerts lists. Every
 // runbook belongs to an alert.
 func TestAlerts_HaveRunbooks(t *testing.T) {
 	t.Parallel()
 	known := exported(t)
-	var rule struct {
-		Spec struct {
-			Groups []struct {
-				Rules []struct {
-					Alert, Expr string
-					Annotations map[string]string
-				}
-			}
-		}
-	}
-	testenv.NoError(t, yaml.Unmarshal([]byte(read(t, "manifests/components/metrics.rules/prometheusrule.yaml")), &rule))
 	monitoring := read(t, "docs/user/monitoring.md")
+	linked := monitoring + read(t, "docs/user/metrics.md")
 	alerts := map[string]bool{}
-	for _, group := range rule.Spec.Groups {
+	for _, group := range slices.Concat(groupsOf(t, read(t, "manifests/components/metrics.rules/prometheusrule.yaml")), groupsOf(t, read(t, "config/prometheus/rules.yaml"))) {
 		for _, r := range group.Rules {
 			page := "docs/runbooks/" + r.Alert + ".md"
 			alerts[page] = true
 			if url := r.Annotations["runbook_url"]; !strings.HasSuffix(url, "/"+page) {
 				t.Errorf("%s: its runbook is %q", r.Alert, url)
 			}
-			if !strings.Contains(monitoring, "["+r.Alert+"](../runbooks/"+r.Alert+".md)") {
-				t.Errorf("docs/user/monitoring.md does not link to the runbook of %s", r.Alert)
+			if !strings.Contains(linked, "["+r.Alert+"](../runbooks/"+r.Alert+".md)") {
+				t.Errorf("neither monitoring.md nor metrics.md links to the runbook of %s", r.Alert)
 			}
 			mustExport(t, r.Alert, r.Expr, known)
 		}

@@ -44,8 +44,12 @@ func TestReadme_EditOfATemplateWorks(t *testing.T) {
 	objects, err := renderer.Render(mc)
 	testenv.NoError(t, err)
 	for _, object := range objects {
-		if class, _, _ := unstructured.NestedString(object.Object, "spec", "template", "spec", "priorityClassName"); object.GetKind() == "Deployment" && class != "caches" {
-			t.Errorf("the Deployment has the priority class %q", class)
+		if object.GetKind() != "Deployment" {
+			continue
+		}
+		containers, _, _ := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+		if policy := containers[0].(map[string]any)["terminationMessagePolicy"]; policy != "FallbackToLogsOnError" {
+			t.Errorf("the container has the policy %v", policy)
 		}
 	}
 }

@@ -77,7 +77,8 @@ func TestPlugin_AsksPods(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	var rows []string
-	for name, access := range accessible(t, namespace) {
+	accessible := accessible(t, namespace)
+	for name, access := range accessible {
 		t.Run(name, func(t *testing.T) {
 			pods := suite.Pods(t, namespace, name)
 			holder := pods[len(pods)-1]
@@ -109,5 +110,17 @@ func TestPlugin_AsksPods(t *testing.T) {
 	_, stderr := kubectlMemcached(t, 1, "where", "absent", "plain", "-n", namespace)
 	if stderr != "" {
 		t.Errorf("where prints %q to standard error", stderr)
+	}
+	for name := range accessible {
+		// Nobody answers.
+		if _, stderr := kubectlMemcached(t, 1, "flush", name, "-n", namespace); !strings.Contains(stderr, "nothing was flushed") {
+			t.Errorf("flush prints %q", stderr)
+		}
+		kubectlMemcached(t, 0, "where", "key", name, "-n", namespace)
+		flushed, _ := kubectlMemcached(t, 0, "flush", name, "-n", namespace, "--yes", "--pause=10ms")
+		for _, pod := range suite.Pods(t, namespace, name) {
+			wantLines(t, flushed, "pod/"+pod.Name+" flushed")
+		}
+		kubectlMemcached(t, 1, "where", "key", name, "-n", namespace)
 	}
 }

@@ -5,6 +5,7 @@
 package e2e
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/internal/memcached"
+	"github.com/example/memcached-operator/test/certificate"
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/e2e/cluster"
 	"github.com/example/memcached-operator/test/testenv"
@@ -40,15 +42,17 @@ func panels(t *testing.T, namespace string, names []string) []string {
 }
 
 // TestPrometheus_ScrapesTheCaches has Prometheus itself read the metrics of a cache in plain text and of one that wants
-// certificates, and evaluate the panels of the dashboard and the alerts.
+// certificates and users, which are rotated, and evaluate the panels of the dashboard and the alerts.
 func TestPrometheus_ScrapesTheCaches(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	secret, pair := newCertificate(t, namespace)
+	users := newUsers(t, namespace, "first")
 	names := []string{"plain", "secured"}
 	suite.NewMemcached(t, namespace, "plain", 1, cluster.WithEveryObject)
 	mc := suite.NewMemcached(t, namespace, "secured", 1, cluster.WithEveryObject, func(spec *cachev1alpha1.MemcachedSpec) {
 		spec.TLS = &cachev1alpha1.TLS{SecretName: cachev1alpha1.ObjectName(secret.Name), ClientAuth: new(cachev1alpha1.ClientAuthRequire)}
+		spec.Auth = &cachev1alpha1.Auth{SecretName: cachev1alpha1.ObjectName(users.Name)}
 		spec.Metrics.Port = new(int32(9151))
 	})
 	prometheus := suite.Prometheus(t, namespace, names...)
@@ -58,14 +62,24 @@ func TestPrometheus_ScrapesTheCaches(t *testing.T) {
 	}
 	suite.Ready(t, mc)
 	pod := suite.Pods(t, namespace, mc.Name)[0]
-	suite.Cache(t, namespace, pod.Name, memcached.Access{TLS: trusting(pair, pair.TLS(t))}).Set("key", "value")
+	suite.Cache(t, namespace, pod.Name, memcached.Access{TLS: trusting(pair, pair.TLS(t)), User: user, Password: "first"}).Set("key", "value")
+	prometheus.Becomes(`memcached_current_items{service="secured"}`, 1)
+
+	second := certificate.New(t, cacheHost)
+	secret.Data, users.Data = certificateData(second), usersData("second")
+	testenv.NoError(t, suite.Client.Update(t.Context(), secret))
+	testenv.NoError(t, suite.Client.Update(t.Context(), users))
+	shown, err := x509.ParseCertificate(second.TLS(t).Certificate[0])
+	testenv.NoError(t, err)
+	prometheus.Becomes(fmt.Sprintf(`memcached_certificate_expiry_timestamp_seconds{service="secured"} - %d`, shown.NotAfter.Unix()), 0)
+	prometheus.Becomes(`memcached_up{service="secured"}`, 1)
 	prometheus.Becomes(`memcached_current_items{service="secured"}`, 1)
 
 	for _, expression := range panels(t, namespace, names) {
 		prometheus.HasValues(expression)
 	}
 
-	want := []string{"MemcachedConnectionsNearLimit", "MemcachedDown", "MemcachedEvicting", "MemcachedMemoryFull", "MemcachedRestarting"}
+	want := []string{"MemcachedCertificateExpiring", "MemcachedConnectionsNearLimit", "MemcachedDown", "MemcachedEvicting", "MemcachedMemoryFull", "MemcachedPodDown", "MemcachedRestarted"}
 	if got := prometheus.Alerts(); !slices.Equal(got, want) {
 		t.Errorf("the alerts are %q, want %q", got, want)
 	}
@@ -76,8 +90,13 @@ func TestPrometheus_ScrapesTheCaches(t *testing.T) {
 	}
 	signal("STOP")
 	prometheus.Becomes(`memcached_up{service="secured"}`, 0)
-	prometheus.Becomes(`ALERTS{alertname="MemcachedDown",alertstate="pending"}`, 1)
+	prometheus.Becomes(`ALERTS{alertname="MemcachedDown",alertstate="pending",service="secured"}`, 1)
 	signal("CONT")
 	prometheus.Becomes(`memcached_up{service="secured"}`, 1)
 	prometheus.Becomes(`count(ALERTS{alertname="MemcachedDown"}) or vector(0)`, 0)
+
+	// The pod and its exporter are gone, which leaves nothing to be 0.
+	suite.Patch(t, mc, `{"spec":{"paused":true}}`)
+	suite.Kubectl(t, "--namespace="+namespace, "scale", "deployment/secured", "--replicas=0")
+	prometheus.Becomes(`ALERTS{alertname="MemcachedDown",alertstate="pending",service="secured"}`, 1)
 }

@@ -89,12 +89,12 @@ func printsAsDocumented(t *testing.T, namespace string) {
 	}
 	for command, want := range map[string][][]string{
 		"mc": {
-			{"NAME", "READY", "REASON", "AGE"},
-			{"memcached-sample", "3/3", "Ready", "*"},
+			{"NAME", "PODS", "READY", "REASON", "AGE"},
+			{"memcached-sample", "3/3", "True", "Ready", "*"},
 		},
 		"memcached -o wide": {
-			{"NAME", "READY", "REASON", "AGE", "MESSAGE", "IMAGE", "ENDPOINT"},
-			{"memcached-sample", "3/3", "Ready", "*", "all pods are up to date and ready", cluster.Image, "memcached-sample." + namespace + ".svc:11211"},
+			{"NAME", "PODS", "READY", "REASON", "AGE", "IMAGE", "ENDPOINT", "MESSAGE"},
+			{"memcached-sample", "3/3", "True", "Ready", "*", cluster.Image, "memcached-sample." + namespace + ".svc:11211", "all pods are up to date and ready"},
 		},
 		"deployment": {
 			{"NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE"},

@@ -28,6 +28,8 @@ func imageOf(t *testing.T, image string) (dir string, entrypoint []string) {
 		return unpacked(t), []string{"memcached"}
 	case "prom/memcached-exporter":
 		return imageWith(t, filepath.Join(repository, "bin", "memcached_exporter")), []string{"memcached_exporter"}
+	case "memcached-operator-exporter":
+		return imageWith(t, filepath.Join(repository, "bin", "memcached-operator")), []string{"memcached-operator"}
 	case "busybox":
 		return imageWith(t, filepath.Join(unpacked(t), "usr", "bin", "busybox"), "sh", "cat", "sha256sum", "sleep", "kill", "nc"), nil
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -120,6 +121,9 @@ func (b Block) Alternatives() []Block {
 	return parts
 }
 
+// timeout matches what a page waits at most. A reader has a machine to himself, a test has one that may be busy.
+var timeout = regexp.MustCompile(`--timeout=[0-9]+s`)
+
 // Session is a reader's shell. Variables that one block exports are set in the next ones.
 type Session struct {
 	// Directory is where blocks run.
@@ -220,6 +224,7 @@ func (s *Session) Start(t testing.TB, b Block) {
 
 func (s *Session) command(ctx context.Context, b Block, prelude string) *exec.Cmd {
 	content := b.Content
+	content = timeout.ReplaceAllString(content, "--timeout=5m")
 	if s.Replace != nil {
 		content = s.Replace.Replace(content)
 	}

@@ -64,6 +64,28 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// TestTemplatesConfigMap follows the page on a simulated node, where the operator's pod runs nothing: what the operator makes of
+// the ConfigMap is tested on nodes, by TestTemplates_AreReloadedFromAConfigMap.
+func TestTemplatesConfigMap(t *testing.T) {
+	t.Parallel()
+	const page = "docs/user/templates-configmap.md"
+	r := newReader(t)
+	r.Setenv("IMG", "registry.example.com/memcached-operator:0.0.1")
+	r.Run(t, nth(t, page, 1))
+	r.Run(t, shell("kubectl apply -f config/samples/cache_v1alpha1_memcached.yaml"))
+	r.Run(t, nth(t, page, 3))
+	const label = "\n+    example.com/team: web\n"
+	for i := 4; i <= 6; i++ {
+		if printed := r.Run(t, nth(t, page, i)); i != 5 && !strings.Contains(printed, label) {
+			t.Errorf("block %d does not print the label:\n%s", i, printed)
+		}
+	}
+	r.Run(t, nth(t, page, 7))
+	if printed := r.Run(t, nth(t, page, 6)); strings.Contains(printed, label) {
+		t.Errorf("without the ConfigMap it prints\n%s", printed)
+	}
+}
+
 func TestPages_Metrics(t *testing.T) {
 	t.Parallel()
 	r := newReader(t)

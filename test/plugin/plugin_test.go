@@ -99,7 +99,7 @@ func TestNames_AreCompletedAndChecked(t *testing.T) {
 		"an unknown context":       {[]string{"status", "--context=other"}, `status: reading the kubeconfig: context "other" does not exist`},
 		"an unknown Memcached, -f": {[]string{"diff", "-n", empty, "one"}, "diff: no Memcached one in namespace " + empty},
 	} {
-		if got := run(t, test.args...); got.code != 2 || got.out != "" || got.stderr != "kubectl memcached "+test.want+"\n" {
+		if got := run(t, test.args...); got.code != 2 || got.out != "" || !strings.HasSuffix("\n"+got.stderr, "\nkubectl memcached "+test.want+"\n") {
 			t.Errorf("%s: the exit code is %d and the output\n%s%s", sentence, got.code, got.out, got.stderr)
 		}
 	}

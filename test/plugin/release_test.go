@@ -86,7 +86,7 @@ func TestRelease_HasAManifestForKrew(t *testing.T) {
 func TestOperator_DoesNotContainThePlugin(t *testing.T) {
 	t.Parallel()
 	packages := output(t, controlplane.Root(), "go", "list", "-deps", ".")
-	for _, unwanted := range []string{"memcached-operator/internal/plugin", "memcached-operator/internal/memcached", "k8s.io/cli-runtime", "k8s.io/streaming"} {
+	for _, unwanted := range []string{"memcached-operator/internal/plugin", "k8s.io/cli-runtime", "k8s.io/streaming"} {
 		if strings.Contains(packages, unwanted) {
 			t.Errorf("the operator's binary contains %s", unwanted)
 		}

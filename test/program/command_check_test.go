@@ -83,30 +83,30 @@ func TestCheck_ReportsWhatTheServerRejects(t *testing.T) {
 		"the shipped templates": {"", ""},
 		"a schedule": {
 			more(t, "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: report}\nspec:\n  schedule: every day\n  jobTemplate: {spec: {template: "+pod("restartPolicy: Never, ")+"}}\n"),
-			`error: components/site/more.yaml:5: CronJob report: spec.schedule: the API server rejects it: Invalid value: "every day": expected exactly 5 fields, found 2: [every day]` + "\n1 errors, 0 warnings\n",
+			`error: components/site/more.yaml:5: CronJob report: spec.schedule: the API server rejects it: Invalid value: "every day": expected exactly 5 fields, found 2: [every day]` + "\n1 error, 0 warnings\n",
 		},
 		"a name": {
 			more(t, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: Report_1\n"),
 			`error: components/site/more.yaml:4: ConfigMap Report_1: metadata.name: the API server rejects it: Invalid value: "memcached-operator-dry-run-Report_1": ` +
 				`a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character ` +
-				`(e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')` + "\n1 errors, 0 warnings\n",
+				`(e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')` + "\n1 error, 0 warnings\n",
 		},
 		"a selector that does not match the pods": {
 			more(t, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: report}\nspec:\n  selector: {matchLabels: {app: other}}\n  template: "+pod("")+"\n"),
 			"error: components/site/more.yaml:6: Deployment report: spec.template.metadata.labels: the API server rejects it: Invalid value: " +
-				"{\"app\":\"report\"}: `selector` does not match template `labels`\n1 errors, 0 warnings\n",
+				"{\"app\":\"report\"}: `selector` does not match template `labels`\n1 error, 0 warnings\n",
 		},
 		"a request above the limit": {
 			editedBase(t, "            memory: 104Mi\n          limits", "            memory: 144Mi\n          limits"),
-			"error: base/deployment.yaml:131: Deployment memcached: spec.template.spec.containers[0].resources.requests: the API server rejects it: Invalid value: \"144Mi\": must be less than or equal to memory limit of 143Mi\n1 errors, 0 warnings\n",
+			"error: base/deployment.yaml:131: Deployment memcached: spec.template.spec.containers[0].resources.requests: the API server rejects it: Invalid value: \"144Mi\": must be less than or equal to memory limit of 143Mi\n1 error, 0 warnings\n",
 		},
 		"a kind that is not served": {
 			more(t, "apiVersion: example.com/v1\nkind: Report\nmetadata: {name: report}\n"),
-			"error: components/site/more.yaml: this API server does not serve kind Report of example.com/v1: install its CustomResourceDefinition, or remove the object from the templates\n1 errors, 0 warnings\n",
+			"error: components/site/more.yaml: this API server does not serve kind Report of example.com/v1: install its CustomResourceDefinition, or remove the object from the templates\n1 error, 0 warnings\n",
 		},
 		"a cluster-scoped kind": {
 			more(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: report}\n"),
-			"error: components/site/more.yaml: kind Namespace is cluster-scoped, but a Memcached can own only namespaced objects: remove the object from the templates\n1 errors, 0 warnings\n",
+			"error: components/site/more.yaml: kind Namespace is cluster-scoped, but a Memcached can own only namespaced objects: remove the object from the templates\n1 error, 0 warnings\n",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestCheck_ReportsAChangedSelector(t *testing.T) {
 	before := suite.Deployment(t, namespace, "cache").ResourceVersion
 	code, out, stderr := check(t, "-n", namespace, "--manifests-dir", dir)
 	const want = "error: base/deployment.yaml:28: Deployment memcached: spec.selector: the API server rejects it: Invalid value: " +
-		`{"matchLabels":{"memcached_cr":"cache"}}: field is immutable (for a live Memcached)` + "\n1 errors, 0 warnings\n"
+		`{"matchLabels":{"memcached_cr":"cache"}}: field is immutable (for a live Memcached)` + "\n1 error, 0 warnings\n"
 	if code != 1 || out != want || stderr != "" {
 		t.Errorf("the exit code is %d and the output\n%s%s\nwant\n%s", code, out, stderr, want)
 	}

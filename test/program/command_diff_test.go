@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -28,6 +29,9 @@ func newApplied(t *testing.T) (namespace string) {
 	})
 	return namespace
 }
+
+// noOperator is said of a cluster without an operator's Deployment.
+const noOperator = "note: no operator runs in the cluster for these Memcacheds; the flags of this command count alone\n"
 
 func TestDiff_ExitsWithTheCodeOfItsResult(t *testing.T) {
 	t.Parallel()
@@ -56,7 +60,7 @@ func TestDiff_ExitsWithTheCodeOfItsResult(t *testing.T) {
 		"another default image": {env: map[string]string{"RELATED_IMAGE_MEMCACHED": "memcached:1.6.40"}, args: []string{"-n", namespace}, code: 1,
 			out: " image: memcached:1.6.40\n"},
 		"an object of another owner": {args: []string{"-n", taken}, code: 2, out: "1 of 1 Memcacheds differ",
-			err: taken + "/cache: Service cache exists and is not controlled by the Memcached: delete or rename it\nmemcached-operator diff: 1 problems: see above\n"},
+			err: taken + "/cache: Service cache exists and is not controlled by the Memcached: delete or rename it\nmemcached-operator diff: 1 problem: see above\n"},
 		"an unknown Memcached":         {args: []string{"-n", namespace, "other"}, code: 2, err: "memcached-operator diff: no Memcached other in namespace " + namespace + "\n"},
 		"names in all namespaces":      {args: []string{"-A", "cache"}, code: 2, err: "memcached-operator diff: --all-namespaces: name Memcacheds in one namespace only\n"},
 		"an unknown flag":              {args: []string{"--watch"}, code: 2, err: "memcached-operator diff: unknown flag: --watch\n"},
@@ -71,9 +75,85 @@ func TestDiff_ExitsWithTheCodeOfItsResult(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			code, out, stderr := diff(t, test.env, test.args...)
+			stderr = strings.TrimPrefix(stderr, noOperator)
 			if code != test.code || !strings.Contains(out, test.out) || !strings.Contains(stderr, test.err) || (stderr != "") != (test.err != "") {
 				t.Errorf("exit code %d\n%s\n%s", code, out, stderr)
 			}
 		})
+	}
+}
+
+// deployedOperator is a Deployment of an operator for one namespace, as `make deploy SITE=true` makes it.
+const deployedOperator = `
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: operator
+  labels: {control-plane: controller-manager}
+spec:
+  replicas: 0
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      containers:
+      - name: manager
+        image: operator
+        args: [--leader-elect, --zap-log-level, debug, --allow-privileged-fields, --manifests-dir, /etc/operator/manifests]
+        env:
+        - {name: RELATED_IMAGE_MEMCACHED, value: "memcached:1.6.45"}
+        - {name: WATCH_NAMESPACE, value: WATCHED}
+        volumeMounts:
+        - {name: site, mountPath: /etc/operator/manifests/components/site}
+      volumes:
+      - {name: site, configMap: {name: site, optional: true}}
+`
+
+func TestDiff_IsAsTheOperatorsDeployment(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	files := map[string]string{
+		"kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n- path: team.yaml\n  target: {kind: Service, name: memcached}\n",
+		"team.yaml":          "- {op: add, path: /metadata/labels/team, value: web}\n",
+	}
+	templates := map[string]string{}
+	for name, text := range files {
+		templates["components/site/"+name] = text
+	}
+	mc := testenv.Memcached(namespace, "cache", 0)
+	mc.Spec.PriorityClassName = new(cachev1alpha1.ObjectName("system-cluster-critical")) // a privileged field
+	mc.Spec.Metrics = &cachev1alpha1.Metrics{ServiceMonitor: &cachev1alpha1.ServiceMonitor{}}
+	suite.Create(t, mc)
+	_, err := suite.StartManager(t.Context(), testenv.ManagerOptions{Namespaces: []string{namespace}, Templates: templates})
+	testenv.NoError(t, err)
+	suite.EventuallyReady(t, mc)
+
+	manager := testenv.Parse(t, strings.ReplaceAll(deployedOperator, "WATCHED", namespace))
+	manager.SetNamespace(namespace)
+	suite.Create(t, manager, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "site"}, Data: files})
+	code, out, stderr := diff(t, nil, "-n", namespace)
+	if want := "note: what the command line does not set is as in Deployment " + namespace + "/operator\n"; code != 0 || stderr != want ||
+		!strings.Contains(out, "0 of 1 Memcacheds differ") || !strings.Contains(out, "\nSkipped, since the API server does not serve them: ServiceMonitor.\n") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, stderr)
+	}
+	edited := testenv.Parse(t, strings.NewReplacer("WATCHED", namespace, "1.6.45", "1.6.44").Replace(deployedOperator))
+	edited.SetNamespace(namespace)
+	testenv.NoError(t, suite.Apply(t.Context(), edited))
+	for _, test := range []struct {
+		args []string
+		code int
+		out  string
+		err  string
+	}{
+		{nil, 1, "\n+        image: memcached:1.6.44\n", "note: "},
+		{[]string{"--operator=none"}, 2, "0 of 1", "spec.priorityClassName"},
+		{[]string{"--operator=none", "--allow-privileged-fields"}, 1, "\n-    team: web\n", ""},
+		{[]string{"--operator=" + namespace + "/operator", "--manifests-dir=" + t.TempDir() + "/none"}, 2, "", "--manifests-dir: "},
+		{[]string{"--operator=" + namespace + "/other"}, 2, "", "there is no Deployment " + namespace + "/other of this operator: give it as NAMESPACE/NAME"},
+	} {
+		code, out, stderr := diff(t, nil, append(test.args, "-n", namespace)...)
+		if code != test.code || !strings.Contains(out, test.out) || !strings.Contains(stderr, test.err) {
+			t.Errorf("%q: exit code %d\n%s\n%s", test.args, code, out, stderr)
+		}
 	}
 }

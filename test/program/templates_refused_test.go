@@ -46,8 +46,8 @@ func TestTemplates_AreRejected(t *testing.T) {
 		want     []string
 	}{
 		"rejects a version that is not served": {
-			"apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: x}\n",
-			[]string{"templates: ", file, "does not serve kind PodDisruptionBudget of policy/v1beta1"},
+			"apiVersion: policy/v2\nkind: PodDisruptionBudget\nmetadata: {name: x}\n",
+			[]string{"templates: ", file, "does not serve kind PodDisruptionBudget of policy/v2"},
 		},
 		"rejects a Secret": {
 			"apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n", []string{"templates: ", file, "Secret x", "does not manage Secrets"},

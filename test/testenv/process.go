@@ -54,7 +54,7 @@ func StartBinaryEnv(t *testing.T, binary string, variables []string, args ...str
 	t.Helper()
 	p := &Process{command: exec.CommandContext(context.WithoutCancel(t.Context()), binary, args...), Ended: make(chan struct{})}
 	p.command.Env = append(os.Environ(), "KUBECONFIG=", "HOME="+t.TempDir(), "KUBERNETES_SERVICE_HOST=", "WATCH_NAMESPACE=",
-		"RELATED_IMAGE_MEMCACHED=", "RELATED_IMAGE_MEMCACHED_EXPORTER=", "RELATED_IMAGE_MEMCACHED_RELOADER=", "ALLOW_PRIVILEGED_FIELDS=", "OPERAND_IMAGES=")
+		"RELATED_IMAGE_MEMCACHED=", "RELATED_IMAGE_MEMCACHED_EXPORTER=", "RELATED_IMAGE_MEMCACHED_RELOADER=", "RELATED_IMAGE_EXPORTER=", "ALLOW_PRIVILEGED_FIELDS=", "OPERAND_IMAGES=")
 	p.command.Env = append(p.command.Env, variables...)
 	p.command.Stdout, p.command.Stderr = &p.Stdout, &p.Log
 	NoError(t, p.command.Start())

@@ -4,6 +4,11 @@
 {{- if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
 {{- end -}}
 
+{{/* The exporter's image: beside the operator's, with a version of its own, so that an upgrade replaces no pod. */}}
+{{- define "memcached-operator.exporterImage" -}}
+{{- with .Values.image.registry }}{{ . }}/{{ end }}{{ .Values.image.repository }}-exporter:1
+{{- end -}}
+
 {{/*
 Fails unless image.registry and image.repository form a valid image name. The schema does not check them, because a
 pattern cannot say what to change. The grammar is that of container image references: the repository may begin with a

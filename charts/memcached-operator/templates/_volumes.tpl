@@ -8,6 +8,10 @@
 {{- end -}}
 {{- $volumes = append $volumes (dict "name" "manifests" "configMap" (dict "name" (include "memcached-operator.manifestsName" .) "items" $items)) -}}
 {{- end -}}
+{{- with .Values.siteConfigMap -}}
+{{- /* Optional: it takes effect once it exists. */ -}}
+{{- $volumes = append $volumes (dict "name" "site" "configMap" (dict "name" . "optional" true)) -}}
+{{- end -}}
 {{- if include "memcached-operator.metrics" . -}}
 {{- with .Values.metrics.certificate.secretName -}}
 {{- $volumes = append $volumes (dict "name" "metrics-certificate" "secret" (dict "secretName" .)) -}}
@@ -48,6 +52,9 @@
 {{- $mounts := list -}}
 {{- range $names -}}
 {{- $mounts = append $mounts (dict "name" . "mountPath" (print "/etc/memcached-operator/" .) "readOnly" true) -}}
+{{- end -}}
+{{- if .Values.siteConfigMap -}}
+{{- $mounts = append $mounts (dict "name" "site" "mountPath" "/etc/memcached-operator/manifests/components/site" "readOnly" true) -}}
 {{- end -}}
 {{- with concat $mounts .Values.extraVolumeMounts -}}
 {{- toYaml . -}}

@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -128,9 +127,7 @@ func firstUser(secret *corev1.Secret, key string) (user, password string, err er
 	if !found {
 		return "", "", fmt.Errorf("it has no key %s", key)
 	}
-	line, _, _ := strings.Cut(string(content), "\n")
-	user, password, found = strings.Cut(strings.TrimSuffix(line, "\r"), ":")
-	if !found || user == "" {
+	if user, password, found = memcached.FirstUser(string(content)); !found {
 		return "", "", fmt.Errorf("the first line of its key %s is not user:password", key)
 	}
 	return user, password, nil

@@ -16,29 +16,32 @@ import (
 // checkFiles checks every file with objects or patches that a kustomization names before
 // kustomize reads it: the errors name the file, where kustomize names the directories it
 // came through and a build names the resulting object.
-func (s source) checkFiles(v Validator) (errs []error) {
-	for _, dir := range slices.Sorted(maps.Keys(s.kustomizations)) {
-		for _, file := range namedFiles(s.kustomizations[dir]) {
-			errs = append(errs, s.checkFile(path.Join(dir, file.target), file.content, v)...)
+func (p parsed) checkFiles(v Validator) (errs []error) {
+	for _, dir := range slices.Sorted(maps.Keys(p.kustomizations)) {
+		for _, file := range namedFiles(p.kustomizations[dir]) {
+			errs = append(errs, p.checkFile(path.Join(dir, file.target), file.content, v))
 		}
-		for i, patch := range s.kustomizations[dir].Patches {
-			where := fmt.Sprintf("%s: patches[%d]", path.Join(dir, kustomizationFile), i)
-			errs = append(errs, prefixed(where, checkPatches([]byte(patch.Patch), v)...)...)
+		for i, patch := range p.kustomizations[dir].Patches {
+			file := path.Join(dir, kustomizationFile)
+			for _, problem := range problemsIn(In(file, fmt.Sprintf("patches[%d]", i), checkPatches([]byte(patch.Patch), v)...)) {
+				problem.Line = lineIn(p.tree[file], problem)
+				errs = append(errs, problem)
+			}
 		}
 	}
 	return errs
 }
 
-func (s source) checkFile(name string, content content, v Validator) []error {
-	text, isFile := s.tree[name]
+func (p parsed) checkFile(name string, content content, v Validator) error {
+	text, isFile := p.tree[name]
 	if !isFile || name == MemcachedFile || name == ValuesFile || name == ParametersFile {
 		return nil
 	}
 	switch content {
 	case objects:
-		return prefixed(name, checkObjects(text, v)...)
+		return In(name, "", checkObjects(text, v)...)
 	case patches:
-		return prefixed(name, checkPatches(text, v)...)
+		return In(name, "", checkPatches(text, v)...)
 	default:
 		return nil
 	}
@@ -46,28 +49,28 @@ func (s source) checkFile(name string, content content, v Validator) []error {
 
 func checkObjects(text []byte, v Validator) []error {
 	documents, err := readDocuments(text)
-	errs := unjoin(err)
-	if len(documents)+len(errs) == 0 {
+	if err == nil && len(documents) == 0 {
 		return []error{errors.New("contains no object; remove it from the resources")}
 	}
+	errs := []error{err}
 	for _, document := range documents {
-		errs = append(errs, v.checkObject(&unstructured.Unstructured{Object: document})...)
+		errs = append(errs, v.checkObject(&unstructured.Unstructured{Object: document}))
 	}
 	return errs
 }
 
-func (v Validator) checkObject(object *unstructured.Unstructured) []error {
+func (v Validator) checkObject(object *unstructured.Unstructured) error {
 	switch {
 	case object.GetAPIVersion() == "":
-		return []error{errors.New("apiVersion is missing")}
+		return errors.New("apiVersion is missing")
 	case object.GetKind() == "":
-		return []error{errors.New("kind is missing")}
+		return errors.New("kind is missing")
 	case strings.HasSuffix(object.GetKind(), "List"): // Kustomize expands it.
 		return nil
 	case object.GetAnnotations()[LocalConfigAnnotation] != "": // It is not emitted.
 		return nil
 	case object.GetName() == "":
-		return []error{fmt.Errorf("%s: metadata.name is missing", object.GetKind())}
+		return Problem{Object: object.GetKind(), Message: "metadata.name is missing"}
 	default:
 		return v.validateTemplate(object)
 	}
@@ -77,10 +80,10 @@ func (v Validator) checkObject(object *unstructured.Unstructured) []error {
 // directives ($patch: delete) and JSON patches are validated by their result.
 func checkPatches(text []byte, v Validator) []error {
 	documents, err := readDocuments(text)
-	errs := unjoin(err)
+	errs := []error{err}
 	for _, document := range documents {
 		if !hasDirective(document) {
-			errs = append(errs, v.validateTemplate(&unstructured.Unstructured{Object: document})...)
+			errs = append(errs, v.validateTemplate(&unstructured.Unstructured{Object: document}))
 		}
 	}
 	return errs

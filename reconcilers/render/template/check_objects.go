@@ -13,41 +13,45 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// validateObjects validates the objects that p builds from example. On a mistake, a
+// validateObjects validates the objects that s builds from example. On a mistake, a
 // second build finds the file that contains it.
-func (t *Templates) validateObjects(p *Prebuilt, example Input) []error {
-	objects, _, err := p.Objects(example)
+func (t *Templates) validateObjects(s *Set, example Input) Problems {
+	objects, err := s.Objects(example, unchanged)
 	if err != nil {
-		return []error{err}
+		return problemsIn(err)
 	}
-	var errs []error
+	var problems Problems
 	for _, object := range objects {
-		errs = append(errs, t.validateBuilt(object)...)
+		problems = append(problems, t.validateBuilt(object)...)
 	}
-	if len(errs) == 0 {
+	if len(problems) == 0 {
 		return nil
 	}
-	inFiles, err := t.validateOrigins(p, example)
+	inFiles, err := t.validateOrigins(s, example)
 	if len(inFiles) > 0 && err == nil {
 		return inFiles
 	}
-	return prefixed("filled in from "+MemcachedFile, errs...)
+	for i, problem := range problems {
+		problems[i] = Problem{Message: joined("filled in from "+MemcachedFile, problem.text())}
+	}
+	return problems
 }
 
-// validateBuilt validates object, and returns the errors that checkFiles has not reported.
-func (t *Templates) validateBuilt(object map[string]any) []error {
-	errs := t.validator.validateTemplate(&unstructured.Unstructured{Object: object})
-	return slices.DeleteFunc(errs, func(err error) bool { return t.reported[err.Error()] })
+// validateBuilt validates object, and returns the problems that checkFiles has not reported.
+func (t *Templates) validateBuilt(object map[string]any) Problems {
+	u := &unstructured.Unstructured{Object: object}
+	problems := problemsIn(t.validator.validateTemplate(u), OfObject(u.GetKind(), u.GetName(), checkTyped(u.GroupVersionKind(), object)...))
+	return slices.DeleteFunc(problems, func(p Problem) bool { return t.reported[p] })
 }
 
 // validateOrigins validates the objects of a full build that records the file of each
 // object, and names the file in its errors.
-func (t *Templates) validateOrigins(p *Prebuilt, example Input) (errs []error, err error) {
-	tree := maps.Clone(p.tree)
+func (t *Templates) validateOrigins(s *Set, example Input) (problems Problems, err error) {
+	tree := maps.Clone(s.tree)
 	if err := example.addTo(tree); err != nil {
 		return nil, err
 	}
-	built, err := build(tree, p.root+"buildMetadata: [originAnnotations, transformerAnnotations]\n")
+	built, err := build(tree, s.root+"buildMetadata: [originAnnotations, transformerAnnotations]\n")
 	if err != nil {
 		return nil, err
 	}
@@ -58,21 +62,20 @@ func (t *Templates) validateOrigins(p *Prebuilt, example Input) (errs []error, e
 		}
 		objects, err := toObjects([]*kyaml.RNode{&resource.RNode})
 		if err != nil {
-			errs = append(errs, prefixed(file, err)...)
+			problems = append(problems, problemsIn(In(file, "", err))...)
 			continue
 		}
-		for _, invalid := range t.validateBuilt(objects[0]) {
-			errs = append(errs, t.blame(invalid.Error(), file, changedBy))
+		for _, problem := range t.validateBuilt(objects[0]) {
+			problems = append(problems, t.blame(problem, file, changedBy))
 		}
 	}
-	return errs, nil
+	return problems, nil
 }
 
-// blame returns the problem of text, an error of the object of file, which was correct there: the
+// blame returns p, a problem of the object of file, which was correct there, with the place of the mistake: the
 // last of the kustomizations in changedBy that names the wrong field is probably at fault.
-func (t *Templates) blame(text, file string, changedBy []string) Problem {
-	path := strings.SplitN(text, ": ", 3)[1]
-	field := path[strings.LastIndexAny(path, ".]")+1:]
+func (t *Templates) blame(p Problem, file string, changedBy []string) Problem {
+	field := p.Path[strings.LastIndexAny(p.Path, ".]")+1:]
 	files := append([]string{file}, changedBy...)
 	for _, candidate := range slices.Backward(files) {
 		for i, line := range strings.Split(string(t.tree[candidate]), "\n") {
@@ -80,12 +83,14 @@ func (t *Templates) blame(text, file string, changedBy []string) Problem {
 				continue
 			}
 			if candidate != file {
-				text += " (in the object of " + file + ")"
+				p.Message += " (in the object of " + file + ")"
 			}
-			return Problem{File: candidate, Line: i + 1, Text: withAdvice(text)}
+			p.File, p.Line = candidate, i+1
+			return p
 		}
 	}
-	return Problem{File: strings.Join(files, ", changed by "), Text: withAdvice(text)}
+	p.File = strings.Join(files, ", changed by ")
+	return p
 }
 
 // cutOrigin removes kustomize's annotations from a resource and returns its file, and the

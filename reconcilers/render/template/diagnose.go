@@ -6,51 +6,38 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 
 	"sigs.k8s.io/kustomize/api/resmap"
-	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/yaml"
 )
 
 // diagnose returns the errors of all patches and replacements that fail in a build with in, each
 // with its file and position, where kustomize reports the first one and the directory or the
 // field only. It returns err, the error of the build, if it finds none.
-func (p *Prebuilt) diagnose(in Input, err error) error {
-	tree, cutErr := p.tree.withoutReplacements()
+func (s *Set) diagnose(in Input, err error) error {
+	tree, cutErr := s.tree.withoutReplacements()
 	if cutErr != nil || in.addTo(tree) != nil {
 		return err
 	}
-	errs, built := p.failingPatches(tree)
+	errs, built := s.failingPatches(tree)
 	if built != nil {
-		errs = append(errs, p.failingReplacements(tree, built)...)
+		errs = append(errs, s.failingReplacements(in, built)...)
 	}
-	if len(errs) == 0 {
-		return err
+	if found := s.tree.Problems(errs...); len(found) > 0 {
+		return found
 	}
-	return p.tree.Problems(errs...)
+	return err
 }
 
-// failingReplacements runs the replacements one by one on built, the result of tree without them.
-func (p *Prebuilt) failingReplacements(tree Tree, built resmap.ResMap) (errs []error) {
-	nodes := built.ToRNodeSlice()
-	for _, name := range []string{MemcachedFile, ValuesFile} {
-		node, err := kyaml.Parse(string(tree[name]))
-		if err != nil {
-			return []error{err}
-		}
-		nodes = append(nodes, node)
-	}
-	top, err := p.source.withRoot(p.root)
+// failingReplacements runs the replacements one by one on built, the result of a build without them.
+func (s *Set) failingReplacements(in Input, built resmap.ResMap) (errs []error) {
+	inputs, err := in.nodes()
 	if err != nil {
 		return []error{err}
 	}
-	replacements, err := top.replacements(".")
-	if err != nil {
-		return []error{err}
-	}
-	for _, r := range replacements {
-		errs = append(errs, prefixed(r.where, r.run(nodes))...)
+	nodes, fields := append(built.ToRNodeSlice(), inputs...), in.fields()
+	for _, r := range s.replacements {
+		errs = append(errs, In(r.file, r.item, r.run(nodes, fields)))
 	}
 	return errs
 }
@@ -58,27 +45,33 @@ func (p *Prebuilt) failingReplacements(tree Tree, built resmap.ResMap) (errs []e
 // failingPatches returns the errors of the patches of tree, which has no replacements, and the
 // result of a build without these. The result is nil if the build fails for another reason, which
 // is the last error then.
-func (p *Prebuilt) failingPatches(tree Tree) (errs []error, built resmap.ResMap) {
+func (s *Set) failingPatches(tree Tree) (errs []error, built resmap.ResMap) {
 	for {
-		built, err := build(tree, p.root)
+		built, err := build(tree, s.root)
 		if err == nil {
 			return errs, built
 		}
-		file, message, _ := strings.Cut(err.Error(), ": ")
-		i := p.failingPatch(tree, file)
+		file := fileOf(err)
+		i := s.failingPatch(tree, file)
 		if i < 0 {
 			return append(errs, err), nil
 		}
-		errs = append(errs, fmt.Errorf("%s: patches[%d]: %s", file, i, message))
+		errs = append(errs, In(file, fmt.Sprintf("patches[%d]", i), err))
 		if tree[file], err = withoutPatches(tree[file], i, i+1); err != nil {
 			return errs, nil
 		}
 	}
 }
 
+// fileOf returns the file that err, one of a build, is about; empty if it is not known.
+func fileOf(err error) string {
+	problem, _ := errors.AsType[Problem](err)
+	return problem.File
+}
+
 // failingPatch returns the position of the first patch of the kustomization file without which,
 // and those after it, the build does not fail in file; -1 if there is none.
-func (p *Prebuilt) failingPatch(tree Tree, file string) int {
+func (s *Set) failingPatch(tree Tree, file string) int {
 	fails := func(count int) bool {
 		variant := maps.Clone(tree)
 		content, err := withoutPatches(tree[file], count, len(tree[file]))
@@ -86,8 +79,8 @@ func (p *Prebuilt) failingPatch(tree Tree, file string) int {
 			return true
 		}
 		variant[file] = content
-		_, err = build(variant, p.root)
-		return err != nil && strings.HasPrefix(err.Error(), file+": ")
+		_, err = build(variant, s.root)
+		return err != nil && fileOf(err) == file
 	}
 	var k struct {
 		Patches []any `json:"patches"`
@@ -120,16 +113,6 @@ func withoutPatches(kustomization []byte, begin, end int) ([]byte, error) {
 	return yaml.Marshal(fields)
 }
 
-func (r sourcedReplacement) run(nodes []*kyaml.RNode) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("kustomize panicked: %v", p)
-		}
-	}()
-	_, err = r.filter.Filter(nodes)
-	return err
-}
-
 // withoutReplacements returns a copy of the tree without replacements in its kustomizations.
 func (t Tree) withoutReplacements() (Tree, error) {
 	result := maps.Clone(t)
@@ -139,7 +122,7 @@ func (t Tree) withoutReplacements() (Tree, error) {
 		}
 		var fields map[string]any
 		if err := yaml.Unmarshal(content, &fields); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, In(name, "", err)
 		}
 		if _, ok := fields["replacements"]; !ok {
 			continue
@@ -148,7 +131,7 @@ func (t Tree) withoutReplacements() (Tree, error) {
 		fields["replacements"] = []any{}
 		emptied, err := yaml.Marshal(fields)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, In(name, "", err)
 		}
 		result[name] = emptied
 	}

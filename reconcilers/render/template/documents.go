@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -21,7 +20,7 @@ import (
 // error joins those of all documents.
 func readDocuments(text []byte) ([]map[string]any, error) {
 	nodes, err := parseDocuments(text)
-	errs := unjoin(err)
+	errs := []error{err}
 	var objects []map[string]any
 	for _, node := range nodes {
 		object, err := toObjects([]*kyaml.RNode{node})
@@ -95,7 +94,7 @@ func syntaxErrors(err error, above int) []error {
 	for text := range strings.Lines(err.Error()) {
 		if match := errorLine.FindStringSubmatch(strings.TrimRight(text, "\n")); match != nil {
 			line, _ := strconv.Atoi(match[1])
-			errs = append(errs, fmt.Errorf("yaml: line %d: %s", line+above, match[2]))
+			errs = append(errs, Problem{Line: line + above, Message: "invalid YAML: " + match[2]})
 		}
 	}
 	if len(errs) == 0 {

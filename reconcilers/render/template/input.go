@@ -4,10 +4,13 @@ package template
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
@@ -26,13 +29,6 @@ const (
 type Input struct {
 	Memcached map[string]any
 	Values    map[string]any
-}
-
-// Override is a value to use in place of the example's. Path begins with the kind of
-// the resource, Memcached or Values.
-type Override struct {
-	Path  []any
-	Value any
 }
 
 // NewInput returns the input of the Memcached with spec and of values, which it prunes
@@ -105,10 +101,14 @@ func enabled(fields map[string]any, name string) bool {
 	return on || !isBool
 }
 
+func missingField(path []any) error {
+	return errors.New(Dotted(path) + " is required by the templates and not set")
+}
+
 // Named returns a copy of the input with another name of the Memcached.
 func (in Input) Named(name string) Input {
 	other := in.copy()
-	SetAt(other.Memcached, []any{"metadata", "name"}, name)
+	setAt(other.Memcached, []any{"metadata", "name"}, name)
 	return other
 }
 
@@ -140,13 +140,9 @@ func (in Input) without(components []string) Input {
 	return other
 }
 
-// addTo writes both resources into tree, at the paths that the base's kustomization
-// lists, annotated so that kustomize does not emit them.
+// addTo writes both resources into tree, at the paths that the base's kustomization lists.
 func (in Input) addTo(tree Tree) error {
 	for name, resource := range map[string]map[string]any{MemcachedFile: in.Memcached, ValuesFile: in.Values} {
-		resource = runtime.DeepCopyJSON(resource)
-		metadata := resource["metadata"].(map[string]any)
-		metadata["annotations"] = map[string]any{LocalConfigAnnotation: "true"}
 		content, err := encode(resource)
 		if err != nil {
 			return err
@@ -156,11 +152,32 @@ func (in Input) addTo(tree Tree) error {
 	return nil
 }
 
-// encode writes a resource as YAML on one line, every string in double quotes and every
+// nodes returns both resources as kustomize reads them.
+func (in Input) nodes() ([]*kyaml.RNode, error) {
+	var nodes []*kyaml.RNode
+	for _, resource := range []map[string]any{in.Memcached, in.Values} {
+		content, err := encode(resource)
+		if err != nil {
+			return nil, err
+		}
+		node, err := kyaml.Parse(string(content))
+		if err != nil {
+			return nil, fmt.Errorf("encoding %v: %w", resource["kind"], err)
+		}
+		nodes = append(nodes, node)
+	}
+	return nodes, nil
+}
+
+// encode writes a resource, annotated so that kustomize does not emit it, as YAML on one line, every string in double quotes and every
 // character outside ASCII escaped, so that kustomize reads each string unchanged. Other
 // styles of YAML fold line breaks such as U+0085 and reject control characters, and
 // annotations may contain both.
 func encode(resource map[string]any) ([]byte, error) {
+	resource = maps.Clone(resource)
+	metadata := maps.Clone(resource["metadata"].(map[string]any))
+	metadata["annotations"] = map[string]any{LocalConfigAnnotation: "true"}
+	resource["metadata"] = metadata
 	asJSON, err := json.Marshal(resource)
 	if err != nil {
 		return nil, fmt.Errorf("encoding %v: %w", resource["kind"], err)

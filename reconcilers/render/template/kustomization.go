@@ -3,10 +3,13 @@
 package template
 
 import (
+	"cmp"
+	gojson "encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -42,56 +45,56 @@ var refusedFields = map[string]string{
 	"buildMetadata":               "the annotations would be part of the objects",
 }
 
-// source is a tree with its parsed kustomizations, by directory.
-type source struct {
+// parsed is a tree with its kustomizations, by directory.
+type parsed struct {
 	tree           Tree
 	kustomizations map[string]*types.Kustomization
 }
 
-// parseSource parses and checks every kustomization file of tree.
-func parseSource(tree Tree) (s source, errs []error) {
-	s = source{tree, map[string]*types.Kustomization{}}
+// parse parses and checks every kustomization file of tree.
+func parse(tree Tree) (p parsed, errs []error) {
+	p = parsed{tree, map[string]*types.Kustomization{}}
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		if !isKustomization(name) {
 			continue
 		}
 		dir := path.Dir(name)
-		if _, found := s.kustomizations[dir]; found {
-			errs = append(errs, fmt.Errorf("%s: %s has a second kustomization file; remove one of them", name, dir))
+		if _, found := p.kustomizations[dir]; found {
+			errs = append(errs, In(name, "", fmt.Errorf("%s has a second kustomization file; remove one of them", dir)))
 			continue
 		}
 		k, found := tree.kustomization(name)
-		errs = append(errs, prefixed(name, found...)...)
-		s.kustomizations[dir] = k
+		errs = append(errs, In(name, "", found...))
+		p.kustomizations[dir] = k
 	}
-	return s, append(errs, unjoin(s.checkCycles())...)
+	return p, append(errs, p.checkCycles())
 }
 
 func isKustomization(name string) bool {
 	return slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name))
 }
 
-// withRoot returns a copy of s with root as the kustomization on top.
-func (s source) withRoot(root string) (source, error) {
+// withRoot returns a copy of p with root as the kustomization on top.
+func (p parsed) withRoot(root string) (parsed, error) {
 	top := &types.Kustomization{}
 	if err := top.Unmarshal([]byte(root)); err != nil {
-		return source{}, err
+		return parsed{}, err
 	}
-	all := maps.Clone(s.kustomizations)
+	all := maps.Clone(p.kustomizations)
 	all["."] = top
-	return source{s.tree, all}, nil
+	return parsed{p.tree, all}, nil
 }
 
 // checkCycles returns an error when directories list each other.
-func (s source) checkCycles() error {
+func (p parsed) checkCycles() error {
 	var visit func(dir string, above []string) error
 	visit = func(dir string, above []string) error {
-		k := s.kustomizations[dir]
+		k := p.kustomizations[dir]
 		if k == nil {
 			return nil
 		}
 		if slices.Contains(above, dir) {
-			return fmt.Errorf("%s/%s: cycle: %s", above[len(above)-1], kustomizationFile, strings.Join(append(above, dir), " -> "))
+			return In(above[len(above)-1]+"/"+kustomizationFile, "", fmt.Errorf("cycle: %s", strings.Join(append(above, dir), " -> ")))
 		}
 		for _, child := range slices.Concat(k.Resources, k.Components) {
 			if err := visit(path.Join(dir, child), append(above, dir)); err != nil {
@@ -100,7 +103,7 @@ func (s source) checkCycles() error {
 		}
 		return nil
 	}
-	for _, dir := range slices.Sorted(maps.Keys(s.kustomizations)) {
+	for _, dir := range slices.Sorted(maps.Keys(p.kustomizations)) {
 		if err := visit(dir, nil); err != nil {
 			return err
 		}
@@ -113,23 +116,21 @@ func (t Tree) kustomization(name string) (k *types.Kustomization, errs []error) 
 	k = &types.Kustomization{}
 	var fields map[string]any
 	if err := DecodeStrict(t[name], &fields); err != nil {
-		return k, unjoin(err)
+		return k, []error{err}
 	}
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		if reason, refused := refusedFields[field]; refused {
 			errs = append(errs, fmt.Errorf("field %q is refused: %s", field, reason))
 		}
 	}
-	errs = append(errs, unjoin(DecodeStrict(t[name], k))...)
+	errs = append(errs, DecodeStrict(t[name], k))
 	for i, label := range k.Labels {
 		if label.IncludeSelectors {
 			errs = append(errs, fmt.Errorf("labels[%d].includeSelectors is refused: it changes selectors, which are immutable; use includeTemplates", i))
 		}
 	}
 	for _, file := range namedFiles(k) {
-		if err := t.checkPath(path.Dir(name), file); err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, t.checkPath(path.Dir(name), file))
 	}
 	return k, errs
 }
@@ -142,7 +143,25 @@ func DecodeStrict(content []byte, into any) error {
 		return errors.Join(syntaxErrors(err, 0)...)
 	}
 	strict, err := json.UnmarshalStrict(asJSON, into)
+	if mismatch, ok := errors.AsType[*gojson.UnmarshalTypeError](err); ok {
+		err = typeError(mismatch)
+	}
 	return errors.Join(append(strict, err)...)
+}
+
+// typeError returns err in the words of YAML.
+func typeError(err *gojson.UnmarshalTypeError) error {
+	names := map[string]string{"array": "a list", "object": "a map", "bool": "true or false", "string": "a string", "number": "a number"}
+	wanted := map[reflect.Kind]string{
+		reflect.Map: "a map", reflect.Struct: "a map", reflect.Slice: "a list", reflect.String: "a string", reflect.Bool: "true or false",
+		reflect.Int: "a number", reflect.Int32: "a number", reflect.Int64: "a number",
+	}
+	got, _, _ := strings.Cut(err.Value, " ")
+	text := fmt.Sprintf("expected %s, not %s", cmp.Or(wanted[err.Type.Kind()], err.Type.String()), cmp.Or(names[got], err.Value))
+	if err.Type.Kind() == reflect.String {
+		text += "; quote it"
+	}
+	return Problem{Path: err.Field, Message: text}
 }
 
 // namedFile is a file or directory that a kustomization names.
@@ -202,5 +221,5 @@ func (t Tree) checkPath(dir string, file namedFile) error {
 	if _, isFile := t[resolved]; !remote && !path.IsAbs(file.target) && (isFile || t.hasDir(resolved)) {
 		return nil
 	}
-	return fmt.Errorf("%s: %q does not exist in the templates; correct the path or add the file (remote and absolute paths are not supported)", file.field, file.target)
+	return Problem{Path: file.field, Message: fmt.Sprintf("%q does not exist in the templates; correct the path or add the file (remote and absolute paths are not supported)", file.target)}
 }

@@ -4,11 +4,15 @@ package template
 
 import (
 	"fmt"
+	"maps"
+	"sync"
 
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // Build runs kustomize over tree with kustomization on top and returns the objects. It
@@ -20,6 +24,23 @@ func Build(tree Tree, kustomization string) ([]map[string]any, error) {
 	}
 	return toObjects(built.ToRNodeSlice())
 }
+
+// buildWith runs kustomize over tree with in as resources that are not emitted.
+func buildWith(tree Tree, in Input, kustomization string) ([]*kyaml.RNode, error) {
+	tree = maps.Clone(tree)
+	if err := in.addTo(tree); err != nil {
+		return nil, err
+	}
+	built, err := build(tree, kustomization)
+	if err != nil {
+		return nil, err
+	}
+	return built.ToRNodeSlice(), nil
+}
+
+// loadSchema parses kustomize's OpenAPI schema, which is global to the process, so that concurrent builds only read it.
+// It takes some 4 MiB.
+var loadSchema = sync.OnceFunc(func() { openapi.Schema() })
 
 // build runs kustomize over tree with root as the top kustomization, in a file system of
 // its own in memory, without plugins, Helm and files outside of the tree.
@@ -39,7 +60,7 @@ func build(tree Tree, root string) (result resmap.ResMap, err error) {
 	if err := files.WriteFile("/"+kustomizationFile, []byte(root)); err != nil {
 		return nil, err
 	}
-	defer HoldSchema()()
+	loadSchema()
 	result, err = krusty.MakeKustomizer(&krusty.Options{
 		Reorder:          krusty.ReorderOptionNone,
 		LoadRestrictions: types.LoadRestrictionsRootOnly,

@@ -3,23 +3,19 @@
 package template
 
 import (
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// NamePrefix precedes every name in the build that finds the references between objects.
+// NamePrefix precedes every name in a build, and every reference to it: a string that is part of no input marks them.
 const NamePrefix = "name-of-template-"
 
-// Names holds the identities of the objects of a [Prebuilt], in the order in which they
-// are built, and the references between them.
-type Names struct {
-	Objects    []ObjectID
-	References []Reference
-}
+// MainName is the name of the templates whose objects take the name of the Memcached.
+const MainName = "memcached"
 
 // ObjectID is an object's identity in the templates.
 type ObjectID struct {
@@ -39,100 +35,115 @@ func objectID(object map[string]any) ObjectID {
 	return ObjectID{apiVersion, kind, name}
 }
 
-// Reference is a field that holds the template name of another object.
-type Reference struct {
-	// Object is the index of the object with the field at Path.
-	Object int
-	Path   []any
-	// Target is the index of the object whose name the field holds.
-	Target int
-}
-
-// findNames finds the names and the references in objects that were built with
-// NamePrefix, and removes the prefix from them.
-func findNames(objects []map[string]any) Names {
-	n := Names{}
-	for _, object := range objects {
-		id := objectID(object)
-		id.Name = strings.TrimPrefix(id.Name, NamePrefix)
-		SetAt(object, []any{"metadata", "name"}, id.Name)
-		n.Objects = append(n.Objects, id)
+// identify sets the identities of the objects that nodes, the result of a build of tree, are.
+func (s *Set) identify(tree Tree, nodes []*kyaml.RNode, example Input) error {
+	declared, err := s.resourceIDs()
+	if err != nil {
+		return err
 	}
-	for i, object := range objects {
-		for _, field := range slices.Sorted(maps.Keys(object)) {
-			if field == "metadata" {
-				continue
+	isDeclared := map[string]bool{}
+	for _, id := range declared {
+		isDeclared[id.Name] = true
+	}
+	generated := false
+	s.objects, s.names = nil, map[string]string{}
+	for _, node := range nodes {
+		name := strings.TrimPrefix(node.GetName(), NamePrefix)
+		s.objects = append(s.objects, ObjectID{node.GetApiVersion(), node.GetKind(), name})
+		generated = generated || !isDeclared[name]
+	}
+	if generated {
+		// The hash in the name of a generated ConfigMap depends on the prefix.
+		plain, err := buildWith(tree, example, s.root)
+		if err != nil {
+			return err
+		}
+		if len(plain) != len(nodes) {
+			return errors.New("the build returns another number of objects when their names have a prefix")
+		}
+		for i, node := range plain {
+			s.objects[i].Name = node.GetName()
+		}
+	}
+	for i, node := range nodes {
+		s.names[node.GetName()] = s.objects[i].Name
+		if s.nodes != nil { // Replacements select objects by the names of their templates.
+			if err := node.SetName(s.objects[i].Name); err != nil {
+				return err
 			}
-			WalkStrings(object[field], []any{field}, func(path []any, s string) {
-				name, prefixed := strings.CutPrefix(s, NamePrefix)
-				if prefixed {
-					SetAt(object, path, name)
-				} else if !n.refersByKind(object, path) {
-					return
-				}
-				target := slices.IndexFunc(n.Objects, func(id ObjectID) bool { return id.Name == name })
-				if target >= 0 {
-					n.References = append(n.References, Reference{i, slices.Clone(path), target})
-				}
-			})
-		}
-	}
-	return n
-}
-
-// refersByKind reports whether the string at path is a name beside the kind of one of
-// the objects, as in the scaleTargetRef of an autoscaler of any group. Kustomize knows
-// such references in the kinds of Kubernetes only.
-func (n Names) refersByKind(object map[string]any, path []any) bool {
-	if path[len(path)-1] != "name" {
-		return false
-	}
-	fields, ok := Lookup(object, path[:len(path)-1]).(map[string]any)
-	if !ok {
-		return false
-	}
-	return slices.ContainsFunc(n.Objects, func(id ObjectID) bool {
-		return fields["kind"] == id.Kind && fields["name"] == id.Name &&
-			(fields["apiVersion"] == nil || fields["apiVersion"] == id.APIVersion)
-	})
-}
-
-// rename takes the names from objects, which were built without NamePrefix, into n and
-// p, which may be nil: the hash in the name of a generated ConfigMap depends on the
-// prefix.
-func (n *Names) rename(objects []map[string]any, p *placeholders) error {
-	if len(objects) != len(n.Objects) {
-		return n.check(objects)
-	}
-	for i, object := range objects {
-		name := objectID(object).Name
-		if name == n.Objects[i].Name {
-			continue
-		}
-		n.Objects[i].Name = name
-		if p == nil {
-			continue
-		}
-		SetAt(p.objects[i], []any{"metadata", "name"}, name)
-		for _, r := range n.References {
-			if r.Target == i {
-				SetAt(p.objects[r.Object], r.Path, name)
-			}
-		}
-	}
-	return n.check(objects)
-}
-
-// check returns an error unless objects are those of n, in order.
-func (n Names) check(objects []map[string]any) error {
-	if len(objects) != len(n.Objects) {
-		return fmt.Errorf("the build returns %d objects where the templates have %d: a replacement must not add or remove objects", len(objects), len(n.Objects))
-	}
-	for i, object := range objects {
-		if got, want := objectID(object), n.Objects[i]; got != want {
-			return fmt.Errorf("the build returns %s %s where the templates have %s %s: a replacement must not change kinds or names (a generated ConfigMap that a replacement writes to needs disableNameSuffixHash: true)",
-				got.Kind, got.Name, want.Kind, want.Name)
 		}
 	}
 	return nil
+}
+
+// identityError says that an input changes which objects the templates have.
+type identityError struct{ message string }
+
+func (e *identityError) Error() string { return e.message }
+
+// checkIdentities returns an identityError unless objects are those of s, in order.
+func (s *Set) checkIdentities(objects []map[string]any) error {
+	if len(objects) != len(s.objects) {
+		return &identityError{fmt.Sprintf("the build returns %d objects where the templates have %d: a replacement must not add or remove objects", len(objects), len(s.objects))}
+	}
+	for i, object := range objects {
+		got, want := objectID(object), s.objects[i]
+		if name, ok := s.names[got.Name]; ok {
+			got.Name = name
+		}
+		if got != want {
+			return &identityError{fmt.Sprintf("the build returns %s %s where the templates have %s %s: a replacement must not change kinds or names (a generated ConfigMap that a replacement writes to needs disableNameSuffixHash: true)",
+				got.Kind, strings.TrimPrefix(got.Name, NamePrefix), want.Kind, want.Name)}
+		}
+	}
+	return nil
+}
+
+// finisher turns the strings of a built object into those of a Memcached's.
+type finisher struct {
+	*Set
+	*tokens
+	// name returns the name of the object whose template has the given one.
+	name func(template string) string
+}
+
+// finished returns value, a part of an object, with the names of objects in place of those of templates and with the
+// strings of the input. It changes maps and lists in place.
+func (f finisher) finished(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		refers := f.refersByKind(v)
+		for key, item := range v {
+			v[key] = f.finished(item)
+		}
+		if refers != "" {
+			v["name"] = f.name(refers)
+		}
+	case []any:
+		for i, item := range v {
+			v[i] = f.finished(item)
+		}
+	case string:
+		if template, ok := f.names[v]; ok && strings.HasPrefix(v, NamePrefix) {
+			return f.name(template)
+		}
+		return f.restored(v)
+	}
+	return value
+}
+
+// refersByKind returns the name in fields if it is beside the kind of one of the objects, as in the scaleTargetRef of
+// an autoscaler of any group: kustomize knows such references in the kinds of Kubernetes only.
+func (f finisher) refersByKind(fields map[string]any) string {
+	kind, isKind := fields["kind"].(string)
+	name, isName := fields["name"].(string)
+	if !isKind || !isName {
+		return ""
+	}
+	for _, id := range f.objects {
+		if kind == id.Kind && name == id.Name && (fields["apiVersion"] == nil || fields["apiVersion"] == id.APIVersion) {
+			return name
+		}
+	}
+	return ""
 }

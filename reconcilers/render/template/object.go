@@ -18,10 +18,10 @@ func toObjects(nodes []*kyaml.RNode) ([]map[string]any, error) {
 		typeStrings(node.YNode(), "")
 		object, err := node.Map()
 		if err != nil {
-			return nil, fmt.Errorf("%s %s: %w", node.GetKind(), node.GetName(), readableBuildError(err))
+			return nil, OfObject(node.GetKind(), node.GetName(), readableBuildError(err))
 		}
 		if _, err := normalize(object); err != nil {
-			return nil, fmt.Errorf("%s %s: %w", node.GetKind(), node.GetName(), readableBuildError(err))
+			return nil, OfObject(node.GetKind(), node.GetName(), err)
 		}
 		objects = append(objects, object)
 	}

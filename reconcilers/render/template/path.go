@@ -35,8 +35,8 @@ func Lookup(value any, path []any) any {
 	return value
 }
 
-// SetAt sets the value at path below object. The parent must exist.
-func SetAt(object map[string]any, path []any, value any) {
+// setAt sets the value at path below object. The parent must exist.
+func setAt(object map[string]any, path []any, value any) {
 	last := path[len(path)-1]
 	switch parent := Lookup(object, path[:len(path)-1]).(type) {
 	case map[string]any:

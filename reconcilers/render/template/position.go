@@ -3,6 +3,7 @@
 package template
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,8 +13,6 @@ import (
 )
 
 var (
-	// yamlLine matches a syntax error, which names its line.
-	yamlLine = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: line (\d+): `)
 	// quoted matches a name or a path in a message, and the path of a JSON patch.
 	quoted = regexp.MustCompile(`"([^"]+)"| (/[^ ;:]+)`)
 	// listStep matches the step of a path that selects an item of a list by its position or by its keys.
@@ -22,17 +21,13 @@ var (
 	listKey = regexp.MustCompile(`([^=",]+)="?([^",]*)"?`)
 )
 
-// problem returns the problem that message reports.
-func (t Tree) problem(message string) Problem {
-	file, text, found := strings.Cut(message, ": ")
-	if _, isFile := t[file]; !found || !isFile && !t.hasDir(file) {
-		return Problem{Text: message}
+// located returns p with its line, unless that is known, and with advice.
+func (t Tree) located(p Problem) Problem {
+	p.Message = withAdvice(p.Message)
+	if p.Line == 0 {
+		p.Line = lineIn(t[p.File], p)
 	}
-	if match := yamlLine.FindStringSubmatch(text); match != nil {
-		line, _ := strconv.Atoi(match[1])
-		return Problem{File: file, Line: line, Text: "invalid YAML: " + text[len(match[0]):]}
-	}
-	return Problem{File: file, Line: lineIn(t[file], text), Text: withAdvice(text)}
+	return p
 }
 
 // advice says what to do about the messages of others.
@@ -53,40 +48,46 @@ func withAdvice(text string) string {
 	return text
 }
 
-// lineIn returns the line of content that text is about, 0 if it is not known.
-func lineIn(content []byte, text string) int {
+// lineIn returns the line of content that p is about, 0 if it is not known: that of the field at its path, or of what its
+// message begins with or quotes. A line of p counts from the patch that is its item.
+func lineIn(content []byte, p Problem) int {
 	nodes, _ := parseNodes(content)
 	if len(nodes) == 0 {
 		return 0
 	}
-	at := position{nodes[0].YNode(), nodes[0].YNode().Line}
+	at, text := position{nodes[0].YNode(), nodes[0].YNode().Line}, p.text()
 	for _, node := range nodes {
-		if node.YNode().Kind != kyaml.MappingNode {
-			continue
-		}
-		name := node.GetKind() + " " + node.GetName()
-		if rest, ok := strings.CutPrefix(text, name); ok && strings.HasPrefix(rest, ": ") {
-			at, text = position{node.YNode(), node.YNode().Line}, rest[2:]
+		if p.Item == "" && node.YNode().Kind == kyaml.MappingNode && p.Object == node.GetKind()+" "+node.GetName() {
+			at, text = position{node.YNode(), node.YNode().Line}, joined(p.Path, p.Message)
 			break
 		}
 	}
 	at, rest := at.walk(text)
-	candidates := []string{strings.SplitN(rest, ": ", 2)[0]}
-	for _, match := range quoted.FindAllStringSubmatch(rest, -1) {
-		candidates = append(candidates, match[1]+match[2])
+	if line := at.quotedIn(rest); line > 0 && p.Line == 0 {
+		return line
 	}
-	for _, candidate := range candidates {
-		if inner, rest := at.walk(candidate); rest == "" && candidate != "" {
-			return inner.line
-		}
-		if line := lineOf(at.node, candidate); line > 0 {
-			return line
-		}
-	}
-	if line := at.lineInPatch(rest); line > 0 {
+	p.Item = ""
+	if line := at.lineInPatch(p); line > 0 {
 		return line
 	}
 	return at.line
+}
+
+// quotedIn returns the line of the field or value below p with which text begins, or that it quotes; 0 if there is none.
+func (p position) quotedIn(text string) int {
+	candidates := []string{strings.SplitN(text, ": ", 2)[0]}
+	for _, match := range quoted.FindAllStringSubmatch(text, -1) {
+		candidates = append(candidates, match[1]+match[2])
+	}
+	for _, candidate := range candidates {
+		if inner, rest := p.walk(candidate); rest == "" && candidate != "" {
+			return inner.line
+		}
+		if line := lineOf(p.node, candidate); line > 0 {
+			return line
+		}
+	}
+	return 0
 }
 
 // position is a node of a file, and the line where it begins: that of its key in a map.
@@ -160,9 +161,8 @@ func lineOf(node *kyaml.Node, text string) int {
 	return 0
 }
 
-// lineInPatch returns the line within the text of p, an item of patches, that rest is about; 0 if
-// p has no text or it is not a block.
-func (p position) lineInPatch(rest string) int {
+// lineInPatch returns the line of problem, one of the patch p; 0 if p has no text or it is not a block.
+func (p position) lineInPatch(problem Problem) int {
 	if p.node.Kind != kyaml.MappingNode {
 		return 0
 	}
@@ -170,8 +170,9 @@ func (p position) lineInPatch(rest string) int {
 	if field == nil || !slices.Contains([]kyaml.Style{kyaml.LiteralStyle, kyaml.FoldedStyle}, field.Value.YNode().Style) {
 		return 0
 	}
-	if line := lineIn([]byte(field.Value.YNode().Value), rest); line > 0 {
-		return field.Value.YNode().Line + line
+	patch := field.Value.YNode()
+	if line := cmp.Or(problem.Line, lineIn([]byte(patch.Value), problem)); line > 0 {
+		return patch.Line + line
 	}
 	return 0
 }

@@ -16,8 +16,14 @@ type Problem struct {
 	File string
 	// Line is the line in File, 0 if it is not known.
 	Line int
-	// Text names the field and says what to do.
-	Text string
+	// Item is the item of a list of the file that has the problem, such as patches[0]; it may be empty.
+	Item string
+	// Object is the kind and the name of the object that has the problem, such as Deployment memcached; it may be empty.
+	Object string
+	// Path is the path of the field that has the problem; it may be empty.
+	Path string
+	// Message says what is wrong and what to do.
+	Message string
 	// Set names the components with which the build has the problem; empty for those of an
 	// empty Memcached.
 	Set string
@@ -25,18 +31,23 @@ type Problem struct {
 
 // Error returns the problem in one line.
 func (p Problem) Error() string {
-	text := strings.ReplaceAll(strings.TrimSpace(p.Text), "\n", " ")
+	text := strings.ReplaceAll(strings.TrimSpace(p.text()), "\n", " ")
 	if p.Set != "" {
 		text += " (" + p.Set + ")"
 	}
-	switch {
-	case p.File == "":
-		return text
-	case p.Line == 0:
-		return p.File + ": " + text
-	default:
-		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, text)
+	file := p.File
+	if p.Line > 0 {
+		file += fmt.Sprintf(":%d", p.Line)
 	}
+	return joined(file, text)
+}
+
+// text returns the problem without its file.
+func (p Problem) text() string { return joined(p.Item, p.Object, p.Path, p.Message) }
+
+// joined returns those of parts that are not empty, with colons between them.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
 }
 
 // Problems are problems by file and line, each once.
@@ -67,65 +78,58 @@ func (p Problems) Sorted() Problems {
 	var result Problems
 	for _, problem := range p {
 		if !slices.ContainsFunc(result, func(other Problem) bool {
-			return other.File == problem.File && other.Line == problem.Line && other.Text == problem.Text
+			return other.File == problem.File && other.Line == problem.Line && other.text() == problem.text()
 		}) {
 			result = append(result, problem)
 		}
 	}
 	slices.SortStableFunc(result, func(a, b Problem) int {
-		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Text, b.Text))
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.text(), b.text()))
 	})
 	return result
 }
 
-// Problems returns the problems that errs report. The message of an error begins with the file,
-// if any; kind and name of an object, if any; and the path of a field, from which the line is found.
+// Problems returns the problems that errs are or join, with their lines.
 func (t Tree) Problems(errs ...error) Problems {
-	var problems Problems
-	for _, err := range errs {
-		for _, err := range unjoin(err) {
-			if found, ok := errors.AsType[Problem](err); ok {
-				problems = append(problems, found)
-				continue
-			}
-			if found, ok := errors.AsType[Problems](err); ok {
-				problems = append(problems, found...)
-				continue
-			}
-			problems = append(problems, t.problem(err.Error()))
-		}
+	problems := problemsIn(errs...)
+	for i := range problems {
+		problems[i] = t.located(problems[i])
 	}
 	return problems.Sorted()
 }
 
-// unjoin returns the errors that errors.Join joined, err itself if it is another one, and none for nil.
-func unjoin(err error) []error {
-	if err == nil {
-		return nil
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var errs []error
-	for _, inner := range joined.Unwrap() {
-		errs = append(errs, unjoin(inner)...)
-	}
-	return errs
-}
-
-// prefixed returns errs, each with prefix and a colon before it.
-func prefixed(prefix string, errs ...error) []error {
-	var result []error
+// problemsIn returns copies of the problems that errs are or join. Another error is a problem of no file.
+func problemsIn(errs ...error) (problems Problems) {
 	for _, err := range errs {
-		for _, inner := range unjoin(err) {
-			result = append(result, fmt.Errorf("%s: %w", prefix, inner))
+		if several, ok := err.(interface{ Unwrap() []error }); ok {
+			problems = append(problems, problemsIn(several.Unwrap()...)...)
+		} else if found, ok := errors.AsType[Problems](err); ok {
+			problems = append(problems, found...)
+		} else if found, ok := errors.AsType[Problem](err); ok {
+			problems = append(problems, found)
+		} else if err != nil {
+			problems = append(problems, Problem{Message: err.Error()})
 		}
 	}
-	return result
+	return problems
 }
 
-// Prefixed returns err with prefix and a colon before it, and before each error that it joins.
-func Prefixed(prefix string, err error) error {
-	return errors.Join(prefixed(prefix, err)...)
+// In returns the problems that errs are or join as those of file, unless they name another one, and of an item of it if
+// they name none; nil if there are none.
+func In(file, item string, errs ...error) error {
+	problems := problemsIn(errs...)
+	for i := range problems {
+		problems[i].File = cmp.Or(problems[i].File, file)
+		problems[i].Item = cmp.Or(problems[i].Item, item)
+	}
+	return problems.Err()
+}
+
+// OfObject returns the problems that errs are or join as those of an object; nil if there are none.
+func OfObject(kind, name string, errs ...error) error {
+	problems := problemsIn(errs...)
+	for i := range problems {
+		problems[i].Object = kind + " " + name
+	}
+	return problems.Err()
 }

@@ -6,28 +6,25 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/kustomize/api/filters/replacement"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/utils"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/yaml"
 )
 
-// sourcedReplacement is a replacement with the file and position of its definition, for
-// error messages.
-type sourcedReplacement struct {
-	where  string
-	filter replacement.Filter
+// locatedReplacement is a replacement with the file and the item of its definition, for messages.
+type locatedReplacement struct {
+	file, item string
+	filter     replacement.Filter
 }
-
-// byValue matches the step of a field path that selects an item by one of its fields.
-var byValue = regexp.MustCompile(`\[([^]=]+)=`)
 
 // inputSource returns the path below Input.fields of the value that r reads; nil if it
 // does not read the input. options reports whether it reads a part of the value only.
-func (r sourcedReplacement) inputSource() (path []any, options bool) {
+func (r locatedReplacement) inputSource() (path []any, options bool) {
 	from := r.filter.Replacements[0].Source
 	if from == nil || from.Kind != memcachedKind && from.Kind != valuesKind {
 		return nil, false
@@ -39,46 +36,62 @@ func (r sourcedReplacement) inputSource() (path []any, options bool) {
 	return path, from.Options != nil
 }
 
+// run runs the replacement on nodes, among which are the resources of an input with fields.
+func (r locatedReplacement) run(nodes []*kyaml.RNode, fields map[string]any) (err error) {
+	// Kustomize panics on some paths, which must not end the operator.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("kustomize panicked: %v", p)
+		}
+	}()
+	path, _ := r.inputSource()
+	if path != nil && !strings.ContainsAny(Dotted(path), "[*") && Lookup(fields, path) == nil {
+		return missingField(path)
+	}
+	_, err = r.filter.Filter(nodes)
+	return err
+}
+
 // replacements returns the replacements below dir in the order in which kustomize runs
 // them: those of a directory follow those of its resources and components.
-func (s source) replacements(dir string) ([]sourcedReplacement, error) {
-	k, ok := s.kustomizations[dir]
+func (p parsed) replacements(dir string) ([]locatedReplacement, error) {
+	k, ok := p.kustomizations[dir]
 	if !ok {
 		return nil, nil
 	}
-	var result []sourcedReplacement
+	var result []locatedReplacement
 	for _, child := range slices.Concat(k.Resources, k.Components) {
-		nested, err := s.replacements(path.Join(dir, child))
+		nested, err := p.replacements(path.Join(dir, child))
 		if err != nil {
 			return nil, err
 		}
 		result = append(result, nested...)
 	}
-	own, err := s.replacementsIn(dir)
+	own, err := p.replacementsIn(dir)
 	return append(result, own...), err
 }
 
 // replacementsIn returns the replacements of the kustomization in dir. The error joins those of
 // the ones that are left out.
-func (s source) replacementsIn(dir string) (result []sourcedReplacement, err error) {
+func (p parsed) replacementsIn(dir string) (result []locatedReplacement, err error) {
 	var errs []error
-	for i, field := range s.kustomizations[dir].Replacements {
-		where := fmt.Sprintf("%s: replacements[%d]", path.Join(dir, kustomizationFile), i)
+	for i, field := range p.kustomizations[dir].Replacements {
+		file, item := path.Join(dir, kustomizationFile), fmt.Sprintf("replacements[%d]", i)
 		list := []types.Replacement{field.Replacement}
 		if field.Path != "" {
-			where = path.Join(dir, field.Path)
-			if list, err = parseReplacements(s.tree[where]); err != nil {
-				errs = append(errs, prefixed(where, err)...)
+			file, item = path.Join(dir, field.Path), ""
+			if list, err = parseReplacements(p.tree[file]); err != nil {
+				errs = append(errs, In(file, item, err))
 				continue
 			}
 		}
 		for _, r := range list {
 			if slices.Contains(r.Targets, nil) {
-				errs = append(errs, fmt.Errorf("%s: a target is empty", where))
+				errs = append(errs, In(file, item, errors.New("a target is empty")))
 				continue
 			}
 			setDefaults(&r)
-			result = append(result, sourcedReplacement{where, replacement.Filter{Replacements: []types.Replacement{r}}})
+			result = append(result, locatedReplacement{file, item, replacement.Filter{Replacements: []types.Replacement{r}}})
 		}
 	}
 	return result, errors.Join(errs...)
@@ -87,7 +100,7 @@ func (s source) replacementsIn(dir string) (result []sourcedReplacement, err err
 func parseReplacements(content []byte) ([]types.Replacement, error) {
 	var document any
 	if err := yaml.Unmarshal(content, &document); err != nil {
-		return nil, err
+		return nil, errors.Join(syntaxErrors(err, 0)...)
 	}
 	if _, isList := document.([]any); isList {
 		var list []types.Replacement

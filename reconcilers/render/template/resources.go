@@ -3,7 +3,7 @@
 package template
 
 import (
-	"fmt"
+	"errors"
 	"maps"
 	"path"
 	"slices"
@@ -15,16 +15,16 @@ import (
 
 // resourceIDs returns the identities of all objects in the files and of those that are
 // generated, including objects that a patch removes.
-func (s source) resourceIDs() ([]resid.ResId, error) {
+func (p parsed) resourceIDs() ([]resid.ResId, error) {
 	var ids []resid.ResId
-	err := s.forEachResource(func(_ string, id resid.ResId) { ids = append(ids, id) })
+	err := p.forEachResource(func(_ string, id resid.ResId) { ids = append(ids, id) })
 	return ids, err
 }
 
 // files returns the file of each object, and the first file of each kind.
-func (s source) files() (map[ObjectID]string, map[schema.GroupVersionKind]string, error) {
+func (p parsed) files() (map[ObjectID]string, map[schema.GroupVersionKind]string, error) {
 	files, first := map[ObjectID]string{}, map[schema.GroupVersionKind]string{}
-	err := s.forEachResource(func(file string, id resid.ResId) {
+	err := p.forEachResource(func(file string, id resid.ResId) {
 		kind := schema.GroupVersionKind{Group: id.Group, Version: id.Version, Kind: id.Kind}
 		files[ObjectID{kind.GroupVersion().String(), id.Kind, id.Name}] = file
 		if first[kind] == "" {
@@ -36,19 +36,19 @@ func (s source) files() (map[ObjectID]string, map[schema.GroupVersionKind]string
 
 // forEachResource calls visit for the objects in the files, and for those that are
 // generated, whose file is the kustomization.
-func (s source) forEachResource(visit func(file string, id resid.ResId)) error {
-	for _, dir := range slices.Sorted(maps.Keys(s.kustomizations)) {
-		k := s.kustomizations[dir]
+func (p parsed) forEachResource(visit func(file string, id resid.ResId)) error {
+	for _, dir := range slices.Sorted(maps.Keys(p.kustomizations)) {
+		k := p.kustomizations[dir]
 		for _, target := range k.Resources {
 			name := path.Join(dir, target)
-			documents, err := readDocuments(s.tree[name])
+			documents, err := readDocuments(p.tree[name])
 			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				return In(name, "", err)
 			}
 			for _, document := range documents {
 				for _, id := range resourceIDsOf(&unstructured.Unstructured{Object: document}) {
 					if id.Version == "" || id.Kind == "" || id.Name == "" {
-						return fmt.Errorf("%s: an object lacks apiVersion, kind or metadata.name", name)
+						return In(name, "", errors.New("an object lacks apiVersion, kind or metadata.name"))
 					}
 					visit(name, id)
 				}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/applyconfigurations"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/sanitize"
@@ -54,34 +53,27 @@ func NewValidator() Validator {
 }
 
 // validateTemplate validates an object of a template file, which must not set what the
-// operator or the server sets. The errors begin with the kind and the name of object.
-func (v Validator) validateTemplate(object *unstructured.Unstructured) []error {
+// operator or the server sets. The error joins the problems of all fields.
+func (v Validator) validateTemplate(object *unstructured.Unstructured) error {
 	errs := checkMetadata(object)
 	if clientgoscheme.Scheme.Recognizes(object.GroupVersionKind()) {
 		_, err := v.types.ObjectToTyped(object)
-		errs = append(errs, schemaErrors(err)...)
+		for _, field := range sanitize.Fields(err) {
+			errs = append(errs, Problem{Path: field.Path, Message: field.Message})
+		}
 	}
-	return prefixed(object.GetKind()+" "+object.GetName(), errs...)
+	return OfObject(object.GetKind(), object.GetName(), errs...)
 }
 
-// schemaErrors returns the errors in err, one for each field.
-func schemaErrors(err error) (errs []error) {
-	found, ok := errors.AsType[typed.ValidationErrors](err)
-	if !ok {
-		return unjoin(sanitize.Schema(err))
-	}
-	for _, field := range found {
-		errs = append(errs, sanitize.Schema(typed.ValidationErrors{field}))
-	}
-	return errs
-}
-
-// Validate returns an error when object does not match the schema of its kind. Kinds
+// Validate returns an error when object does not match the schema or the Go type of its kind. Kinds
 // that client-go does not know are left to the API server.
 func (v Validator) Validate(object *unstructured.Unstructured) error {
 	if !clientgoscheme.Scheme.Recognizes(object.GroupVersionKind()) {
 		return nil
 	}
 	_, err := v.types.ObjectToTyped(object)
+	if found := problemsIn(checkTyped(object.GroupVersionKind(), object.Object)...); err == nil && len(found) > 0 {
+		return found[0]
+	}
 	return sanitize.Schema(err)
 }

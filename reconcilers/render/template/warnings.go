@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/utils"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -50,7 +49,7 @@ func (t *Templates) unlisted(changed func(string) bool) (errs []error) {
 		case !isKustomization(name) || listed[dir]:
 			continue
 		case changed(name):
-			errs = append(errs, fmt.Errorf("%s: no kustomization lists the directory %s, so it has no effect; add it to the resources or components of one, or remove it", name, dir))
+			errs = append(errs, Problem{File: name, Message: fmt.Sprintf("no kustomization lists the directory %s, so it has no effect; add it to the resources or components of one, or remove it", dir)})
 		}
 		t.list(dir, listed) // One warning for the directory is enough.
 	}
@@ -58,28 +57,28 @@ func (t *Templates) unlisted(changed func(string) bool) (errs []error) {
 		if listed[name] || name == ParametersFile || isKustomization(name) || !changed(name) || path.Ext(name) == ".md" || strings.HasPrefix(path.Base(name), ".") {
 			continue
 		}
-		errs = append(errs, fmt.Errorf("%s: no kustomization lists this file, so it has no effect; %s, or remove it", name, t.whereToList(name)))
+		errs = append(errs, Problem{File: name, Message: fmt.Sprintf("no kustomization lists this file, so it has no effect; %s, or remove it", t.whereToList(name))})
 	}
 	return errs
 }
 
 // list adds dir, and the files and directories that its kustomization names, to listed.
-func (s source) list(dir string, listed map[string]bool) {
-	if listed[dir] || s.kustomizations[dir] == nil {
+func (p parsed) list(dir string, listed map[string]bool) {
+	if listed[dir] || p.kustomizations[dir] == nil {
 		return
 	}
 	listed[dir] = true
-	for _, file := range namedFiles(s.kustomizations[dir]) {
+	for _, file := range namedFiles(p.kustomizations[dir]) {
 		target := path.Join(dir, file.target)
-		s.list(target, listed)
+		p.list(target, listed)
 		listed[target] = true
 	}
 }
 
 // whereToList says what to do so that the file name has an effect.
-func (s source) whereToList(name string) string {
+func (p parsed) whereToList(name string) string {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		if s.kustomizations[dir] != nil {
+		if p.kustomizations[dir] != nil {
 			return fmt.Sprintf("add it to the resources of %s/%s", dir, kustomizationFile)
 		}
 	}
@@ -88,7 +87,7 @@ func (s source) whereToList(name string) string {
 
 // overwritten returns an error for each value that differs between content and shipped, two
 // versions of the file name, and that one of replacements overwrites.
-func overwritten(name string, content, shipped []byte, replacements []sourcedReplacement) (errs []error) {
+func overwritten(name string, content, shipped []byte, replacements []locatedReplacement) (errs []error) {
 	now, _ := parseDocuments(content)
 	before, _ := parseDocuments(shipped)
 	for _, node := range now {
@@ -101,9 +100,8 @@ func overwritten(name string, content, shipped []byte, replacements []sourcedRep
 		for _, r := range replacements {
 			for _, target := range r.filter.Replacements[0].Targets {
 				for _, found := range overwrittenBy(target, node, before[i]) {
-					errs = append(errs, Problem{File: name, Line: found.line, Text: fmt.Sprintf(
-						"%s %s: %s: this value has no effect: %s overwrites it with %s; set that one, or remove the target of the replacement",
-						node.GetKind(), node.GetName(), found.path, r.where, describeSource(r))})
+					errs = append(errs, Problem{File: name, Line: found.line, Object: node.GetKind() + " " + node.GetName(), Path: found.path, Message: fmt.Sprintf(
+						"this value has no effect: %s overwrites it with %s; set that one, or remove the target of the replacement", joined(r.file, r.item), describeSource(r))})
 				}
 			}
 		}
@@ -119,13 +117,10 @@ type constant struct {
 
 // overwrittenBy returns the values of node at the paths of target that differ from those of before.
 func overwrittenBy(target *types.TargetSelector, node, before *kyaml.RNode) (found []constant) {
-	selector, err := types.NewTargetSelectorRegex(target)
-	id := resid.NewResId(resid.GvkFromNode(node), node.GetName())
-	isPart := target.Options != nil && target.Options.Delimiter != ""
-	if err != nil || isPart || !selector.Selects(id) || selector.RejectsAny([]resid.ResId{id}) {
-		return nil
+	if target.Options != nil && target.Options.Delimiter != "" {
+		return nil // It overwrites a part of the value.
 	}
-	for _, fieldPath := range target.FieldPaths {
+	for _, fieldPath := range targeted(target, node) {
 		now, old := valuesAt(node, fieldPath), valuesAt(before, fieldPath)
 		if len(now) != len(old) {
 			continue
@@ -151,7 +146,7 @@ func valuesAt(node *kyaml.RNode, fieldPath string) []*kyaml.Node {
 }
 
 // describeSource describes the value that r copies.
-func describeSource(r sourcedReplacement) string {
+func describeSource(r locatedReplacement) string {
 	from := r.filter.Replacements[0].Source
 	switch {
 	case from == nil:

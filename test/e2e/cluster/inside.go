@@ -6,7 +6,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,21 +27,13 @@ type Inside struct {
 // Inside starts a client in namespace and waits until it runs.
 func (c *Cluster) Inside(t testing.TB, namespace string) *Inside {
 	t.Helper()
-	c.startPod(t, namespace, "client", "image: "+BusyboxImage+`, command: [sleep, "3600"]`)
+	c.StartPod(t, namespace, "client", "image: "+BusyboxImage+`, command: [sleep, "3600"]`)
 	return &Inside{Cluster: c, namespace: namespace}
 }
 
-// Start starts a pod that runs a shell script in namespace.
-func (c *Cluster) Start(t testing.TB, namespace, name, script string) {
-	t.Helper()
-	quoted, err := json.Marshal([]string{"sh", "-c", script})
-	testenv.NoError(t, err)
-	c.startPod(t, namespace, name, "image: "+BusyboxImage+", command: "+string(quoted))
-}
-
-// startPod starts a pod with one container, as Pod Security's level "restricted" asks for it, and waits until it is ready.
+// StartPod starts a pod with one container, as Pod Security's level "restricted" asks for it, and waits until it is ready.
 // Container and more, of the pod's spec, are YAML.
-func (c *Cluster) startPod(t testing.TB, namespace, name, container string, more ...string) {
+func (c *Cluster) StartPod(t testing.TB, namespace, name, container string, more ...string) {
 	t.Helper()
 	pod := &corev1.Pod{}
 	testenv.NoError(t, yaml.Unmarshal([]byte(fmt.Sprintf(`

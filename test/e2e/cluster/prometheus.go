@@ -60,7 +60,7 @@ func (c *Cluster) Prometheus(t testing.TB, namespace string, names ...string) *P
 		"scrape_configs": jobs,
 	})
 	c.Create(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "prometheus"}, Data: files})
-	c.startPod(t, namespace, "prometheus", fmt.Sprintf("image: %q, args: [--config.file=/etc/prometheus/prometheus.yml, --storage.tsdb.path=/prometheus], "+
+	c.StartPod(t, namespace, "prometheus", fmt.Sprintf("image: %q, args: [--config.file=/etc/prometheus/prometheus.yml, --storage.tsdb.path=/prometheus], "+
 		"readinessProbe: {periodSeconds: 1, httpGet: {path: /-/ready, port: %d}}, volumeMounts: [{name: config, mountPath: /etc/prometheus}, {name: data, mountPath: /prometheus}]",
 		PrometheusImage, prometheusPort), "volumes: [{name: config, configMap: {name: prometheus}}, {name: data, emptyDir: {}}]")
 	return &Prometheus{t, &http.Client{Transport: &http.Transport{DialContext: c.dial(namespace, "prometheus", prometheusPort), DisableKeepAlives: true}}}

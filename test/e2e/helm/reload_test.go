@@ -23,16 +23,6 @@ import (
 	"github.com/example/memcached-operator/test/testenv"
 )
 
-// mounted are values that mount the ConfigMap called site as --manifests-dir.
-const mounted = `
-extraArgs: [--manifests-dir=/etc/site]
-extraVolumes:
-- name: site
-  configMap: {name: site, items: [{key: kustomization.yaml, path: components/site/kustomization.yaml}]}
-extraVolumeMounts:
-- {name: site, mountPath: /etc/site}
-`
-
 // siteOf returns a component that sets the memory of every memcached, in MiB. field is "spec" or a misspelled one.
 func siteOf(field string, memory int) map[string]string {
 	return map[string]string{"kustomization.yaml": fmt.Sprintf(`apiVersion: kustomize.config.k8s.io/v1alpha1
@@ -50,7 +40,7 @@ func TestTemplates_AreReloadedFromAConfigMap(t *testing.T) {
 	site := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "site"}, Data: siteOf("spec", 32)}
 	suite.Create(t, site)
 	r := newRelease("mounted", namespace)
-	r.install(t, "--set", "crds.enabled=false", "--set", "watchNamespaces={"+namespace+"}", "--values", write(t, mounted))
+	r.install(t, "--set", "crds.enabled=false", "--set", "watchNamespaces={"+namespace+"}", "--set", "siteConfigMap=site")
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "cache", 1))
 	wantMemory(t, namespace, 32)
 	operator := r.Settled(t)[0]

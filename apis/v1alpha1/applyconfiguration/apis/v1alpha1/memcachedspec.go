@@ -130,9 +130,8 @@ type MemcachedSpecApplyConfiguration struct {
 	// later. Defaults to plain text.
 	TLS *TLSApplyConfiguration `json:"tls,omitempty"`
 	// auth requires clients to authenticate with a user name and a password, which
-	// are reloaded when the Secret changes, without losing the cache. It cannot be
-	// combined with metrics, because the exporter cannot authenticate. Defaults to
-	// none.
+	// are reloaded when the Secret changes, without losing the cache. With metrics
+	// the exporter logs in as the first user. Defaults to none.
 	Auth *AuthApplyConfiguration `json:"auth,omitempty"`
 	// metrics adds a Prometheus exporter to each pod, on the port named metrics.
 	// Set {} for its defaults. Defaults to none.

@@ -17,7 +17,9 @@ type MetricsApplyConfiguration struct {
 	Port *int32 `json:"port,omitempty"`
 	// image is the image of the exporter, by tag or by digest, of at most 512
 	// characters. Defaults to the image that the operator is configured with
-	// (RELATED_IMAGE_MEMCACHED_EXPORTER), or else to the image in its templates.
+	// (RELATED_IMAGE_MEMCACHED_EXPORTER, and RELATED_IMAGE_EXPORTER with tls or
+	// auth), or else to the image in its templates. With tls or auth it has to be
+	// an image of this operator.
 	Image *apisv1alpha1.Image `json:"image,omitempty"`
 	// resources are the resource requests and limits of the exporter. They replace
 	// the default completely. Defaults to requests of 10m CPU and 32Mi memory and
