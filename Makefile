@@ -54,9 +54,9 @@ endif
 
 FUZZTIME ?= 1m
 # The tests mostly wait for the API server, so more of them run in parallel than there are cores.
-GOTESTFLAGS ?= -parallel 8 -timeout 20m
+GOTESTFLAGS ?= -parallel 8 -timeout 40m
 # How long a test waits for a condition: 20 s times this. `go test` by hand has 1; several packages on few cores need more.
-export TEST_TIMEOUT_FACTOR ?= 6
+export TEST_TIMEOUT_FACTOR ?= 15
 BENCHCOUNT ?= 6
 FAULTSFLAGS ?=
 TEST_TOOLS := $(addprefix $(BIN)/,helm3 helm4 helm-unittest crdify kustomize)
