@@ -28,10 +28,10 @@ const (
 	createSize        = 1000
 	ratioGoal         = 1.25
 	reconcilesGoal    = 2.0
-	cpuGoal           = 5 * time.Millisecond
-	emptyRSSGoal      = 64 << 20
+	cpuGoal           = 8 * time.Millisecond
+	emptyGoal         = 40 << 20
 	rssSize           = 10_000
-	rssGoal           = 150 << 20
+	rssGoal           = 160 << 20
 	servedGoal        = time.Second
 	editGoal          = 100 * time.Millisecond
 	metGoal, notMet   = "met", "MISSED"
@@ -69,8 +69,9 @@ func (f *figures) rows() []row {
 		{"  writes of a Memcached", fmt.Sprintf("%.2f, events %.2f; the bare client %.2f together", perMemcached(request.isWrite), perMemcached(request.isEvent), float64(f.bare.requests)/n), noGoal},
 		{fmt.Sprintf("at most %.0f reconciles of a new Memcached, on average to 1 %%", reconcilesGoal), fmt.Sprintf("%.4f", reconciles), evaluate(true, reconciles <= 1.01*reconcilesGoal)},
 		{fmt.Sprintf("at most %s of CPU for a new Memcached, at %d", cpuGoal, createSize), fmt.Sprintf("%.2f ms", f.cpu().Seconds()*1000), evaluate(f.memcacheds == createSize, f.cpu() <= cpuGoal)},
-		{fmt.Sprintf("at most %d MiB resident without Memcacheds", emptyRSSGoal>>20), resident(f.empty.used),
-			evaluate(true, f.empty.used.rss <= emptyRSSGoal)},
+		// How much of the file is resident depends on the machine: the kernel reads it ahead, and drops it when memory is short.
+		{fmt.Sprintf("at most %d MiB resident without Memcacheds, the program's file apart", emptyGoal>>20), resident(f.empty.used),
+			evaluate(true, f.empty.used.anonymous <= emptyGoal)},
 		{fmt.Sprintf("at most %d MiB resident with %d", rssGoal>>20, rssSize), fmt.Sprintf("after the start %s; idle %s; after the restart %s", resident(f.start.used), resident(f.idle.used), resident(f.restart.used)),
 			evaluate(up, f.settledRSS() <= rssGoal)},
 	}, f.changeRows(), []row{
