@@ -184,13 +184,13 @@ test-oldest: kube ## Run the tests of API, apply and reconcilers against the old
 	KUBEBUILDER_ASSETS=$(BIN)/kube-$(OLDEST_KUBERNETES) $(PROGRESS) go test -count=1 $(GOTESTFLAGS) ./apis/... ./reconcilers ./reconcilers/apply ./reconcilers/olm
 
 # Tests of the program that start no operator, or one that exits at once: they run no goroutines side by side.
-SEQUENTIAL := Test(Check|Diff|Flags|Parameters|Permissions|Render|Templates_AreRejected)
+SEQUENTIAL := Test(Check|Diff|Flags|Parameters|Permissions|Render|Templates_(Are)?Rejected)
 
 .PHONY: test-race
 test-race: kube ## Run the tests of apis, internal and reconcilers, and the operator's process, with the race detector (needs a C compiler).
 	CGO_ENABLED=1 $(PROGRESS) go test -race -short $(GOTESTFLAGS) \
 		$(filter-out %/internal/command %/internal/diff,$(shell go list ./apis/... ./internal/... ./reconcilers/...))
-	CGO_ENABLED=1 $(PROGRESS) go test -race -short $(GOTESTFLAGS) -skip '$(SEQUENTIAL)' ./test/program
+	CGO_ENABLED=1 $(PROGRESS) go test -race -short $(GOTESTFLAGS) -parallel 2 -skip '$(SEQUENTIAL)' ./test/program
 
 .PHONY: e2e
 e2e: kube-node $(TEST_TOOLS) ## Run the end-to-end tests on two local nodes (root), or on the cluster of E2E_KUBECONFIG.
