@@ -183,7 +183,7 @@ test-oldest: kube ## Run the tests of API, apply and reconcilers against the old
 	$(PROGRESS) hack/controlplane.sh $(OLDEST_KUBERNETES)
 	KUBEBUILDER_ASSETS=$(BIN)/kube-$(OLDEST_KUBERNETES) $(PROGRESS) go test -count=1 $(GOTESTFLAGS) ./apis/... ./reconcilers ./reconcilers/apply ./reconcilers/olm
 
-# Tests of the program that start no operator, or one that exits at once: they run no goroutines side by side.
+# Tests of subcommands and of starts that are refused: no controller runs in them.
 SEQUENTIAL := Test(Check|Diff|Flags|Parameters|Permissions|Render|Templates_(Are)?Rejected)
 
 .PHONY: test-race
