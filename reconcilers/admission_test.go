@@ -67,7 +67,8 @@ func TestReconcile_ReportsModificationByAdmission(t *testing.T) {
 	eventuallyWarns(t, namespace, "ModifiedByAdmission", "image", 1)
 }
 
-func TestReconcile_RevertsMutationAfterPolicyRemoved(t *testing.T) {
+// docs/user/troubleshooting.md says how an object is applied again once its policy is gone.
+func TestReconcile_RevertsMutationOnNextApply(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	removePolicy := mutateImages(t, namespace)
@@ -75,6 +76,7 @@ func TestReconcile_RevertsMutationAfterPolicyRemoved(t *testing.T) {
 	mc := suite.NewMemcached(t, namespace, "mutated", 0)
 	suite.EventuallyReady(t, mc)
 	removePolicy()
+	suite.Patch(t, deployment(namespace, "mutated"), `{"metadata":{"annotations":{"cache.example.com/applied-hash":null}}}`)
 	eventually(t, deployment(namespace, "mutated"), "the image of the template", func(d *appsv1.Deployment) bool {
 		return !strings.Contains(d.Spec.Template.Spec.Containers[0].Image, "mirror")
 	})

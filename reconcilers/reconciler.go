@@ -37,6 +37,7 @@ import (
 type Reconciler struct {
 	client        client.Client
 	pendingWrites *apply.PendingWrites
+	contention    *apply.Contention
 
 	// templates is held by each reconcile, for reading, and by Reload, which replaces the three fields below and the
 	// templates of optional.
@@ -181,14 +182,8 @@ func (r *Reconciler) report(ctx context.Context, observed *observation) (ctrl.Re
 	next := status.Compute(observed.Observation)
 	r.recorder.record(ctx, observed, next)
 	r.reportToRollout(ctx, observed, next)
-	changedDuringWrite, err := r.writeStatus(ctx, observed.Memcached, next)
-	switch {
-	case err != nil && !changedDuringWrite:
+	if err := r.writeStatus(ctx, observed.Memcached, next); err != nil {
 		return requeueIfStale(ctx, err, deletionPollInterval)
-	case err != nil:
-		return requeueIfStale(ctx, err, immediateRequeueInterval)
-	case changedDuringWrite:
-		return r.result(observed, next, immediateRequeueInterval)
 	}
 	return r.result(observed, next, r.requeueAfter(observed))
 }

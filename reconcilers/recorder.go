@@ -136,15 +136,15 @@ func (r recorder) recordDrift(ctx context.Context, observed *observation) {
 	for _, result := range observed.Results {
 		if result.NewDrift {
 			name := result.Object.GetKind() + " " + result.Object.GetName()
-			modified = append(modified, sanitize.Text(name+" ("+strings.Join(strings.Fields(result.Drift), " ")+")"))
+			modified = append(modified, sanitize.Text(name+" ("+result.Drift+")"))
 		}
 	}
 	if len(modified) == 0 {
 		return
 	}
-	log.FromContext(ctx).Info("Applied object was modified by admission; applying it again later", "objects", modified)
+	log.FromContext(ctx).Info("Applied object was modified by admission", "objects", modified)
 	r.warn(observed.Memcached, reasonModifiedByAdmission, "Apply",
-		"a mutating admission policy or webhook modified fields of applied objects; they are applied again every 1 to 5 minutes: "+strings.Join(modified, ", "))
+		"a mutating admission policy or webhook modified fields of applied objects, which are left as they are: "+strings.Join(modified, ", "))
 }
 
 // recordProblem emits a warning when the Memcached becomes stalled, or not ready for a reason other

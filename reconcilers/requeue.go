@@ -19,8 +19,7 @@ import (
 
 const (
 	// conflictRecheckInterval is the minimum delay before an object is applied again that has
-	// another owner, or that the API server rejects or modifies; no watch event reports the end
-	// of that.
+	// another owner, or that the API server rejects; no watch event reports the end of that.
 	conflictRecheckInterval = time.Minute
 	// conflictRecheckJitter spreads these reconciles over conflictRecheckInterval to
 	// (1 + conflictRecheckJitter) times conflictRecheckInterval, which is five minutes.
@@ -34,9 +33,6 @@ const (
 	// raceRequeueInterval is the delay before a Memcached is reconciled again, without a word, of whose objects another
 	// client wrote one between our read and our write.
 	raceRequeueInterval = time.Second
-	// immediateRequeueInterval is the delay before an object is reconciled again that changed
-	// while it was written.
-	immediateRequeueInterval = time.Millisecond
 )
 
 // result returns what Reconcile returns. Transient failures are retried with backoff. A terminal
@@ -55,8 +51,13 @@ func (r *Reconciler) result(observed *observation, next cachev1alpha1.MemcachedS
 }
 
 // requeueIfStale ends a reconcile that failed with err. A StaleOwnerError is not an error of the
-// reconcile: the watch event of the newer Memcached starts the next one, or else the delay does.
+// reconcile: the watch event of the newer Memcached starts the next one, or else the delay does. Neither is a
+// ContentionError, of the status.
 func requeueIfStale(ctx context.Context, err error, after time.Duration) (ctrl.Result, error) {
+	if isContended(err) {
+		log.FromContext(ctx).V(1).Info("Waiting to write the status", "reason", err.Error())
+		return ctrl.Result{RequeueAfter: waitOf(err)}, nil
+	}
 	if stale, ok := errors.AsType[*apply.StaleOwnerError](err); ok {
 		log.FromContext(ctx).V(1).Info("Waiting for the cache", "reason", stale.Reason)
 		return ctrl.Result{RequeueAfter: after}, nil
@@ -70,41 +71,52 @@ func failures(observed *observation) (transient, terminal error) {
 		terminal = fmt.Errorf("rendering: %w", observed.RenderErr)
 	}
 	for _, result := range observed.Results {
-		_, contended := errors.AsType[*apply.ContentionError](result.Err)
 		switch {
-		case contended: // requeueAfter returns its delay.
+		case isContended(result.Err): // requeueAfter returns its delay.
 		case apply.IsTerminal(result.Err):
 			terminal = errors.Join(terminal, result.Err)
 		default:
 			transient = errors.Join(transient, result.Err)
 		}
 	}
-	return errors.Join(transient, observed.PruneErr), terminal
+	if !isContended(observed.PruneErr) {
+		transient = errors.Join(transient, observed.PruneErr)
+	}
+	return transient, terminal
+}
+
+func isContended(err error) bool { return waitOf(err) > 0 }
+
+// waitOf returns the delay of a ContentionError, and 0 for any other error.
+func waitOf(err error) time.Duration {
+	if contention, ok := errors.AsType[*apply.ContentionError](err); ok {
+		return contention.Wait
+	}
+	return 0
 }
 
 // requeueAfter returns the delay before the next reconcile for a change that no watch event
 // reports, or 0 when there is none to expect.
 func (r *Reconciler) requeueAfter(observed *observation) time.Duration {
 	soonest := observed.RecheckAfter()
-	for _, result := range observed.Results {
-		var after time.Duration
-		contention, contended := errors.AsType[*apply.ContentionError](result.Err)
-		switch {
-		case contended:
-			after = contention.Wait
-		case result.ChangedDuringWrite:
-			after = immediateRequeueInterval
-		case result.Action == apply.Waiting:
-			after = deletionPollInterval
-		case result.NotYetCached:
-			// If the cache never shows the object, it was deleted before the watch saw it.
-			after = apply.PendingWriteTTL + time.Second
-		case apply.IsTerminal(result.Err), result.Drift != "":
-			after = wait.Jitter(r.conflictRecheckInterval, conflictRecheckJitter)
-		}
+	sooner := func(after time.Duration) {
 		if after > 0 && (soonest == 0 || after < soonest) {
 			soonest = after
 		}
 	}
+	for _, result := range observed.Results {
+		switch {
+		case isContended(result.Err):
+			sooner(waitOf(result.Err))
+		case result.Action == apply.Waiting:
+			sooner(deletionPollInterval)
+		case result.NotYetCached:
+			// If the cache never shows the object, it was deleted before the watch saw it.
+			sooner(apply.PendingWriteTTL + time.Second)
+		case apply.IsTerminal(result.Err):
+			sooner(wait.Jitter(r.conflictRecheckInterval, conflictRecheckJitter))
+		}
+	}
+	sooner(waitOf(observed.PruneErr))
 	return soonest
 }

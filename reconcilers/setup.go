@@ -34,6 +34,13 @@ import (
 // reconcileTimeout bounds one reconcile. A slow API server makes it fail, and it is retried.
 const reconcileTimeout = 2 * time.Minute
 
+// A reconcile that failed is retried after firstRetry, which doubles up to lastRetry. The default of controller-runtime is
+// a quarter of an hour.
+const (
+	firstRetry = 5 * time.Millisecond
+	lastRetry  = 3 * time.Minute
+)
+
 // DefaultMaxRolling is the default of Options.MaxRolling.
 const DefaultMaxRolling = "10%"
 
@@ -62,16 +69,17 @@ type Options struct {
 // New returns a Reconciler that uses the clients of mgr, whose cache must have the options that
 // CacheOptions returns.
 func New(mgr ctrl.Manager, options Options) *Reconciler {
-	pendingWrites := apply.NewPendingWrites(mgr.GetScheme())
+	pendingWrites, contention := apply.NewPendingWrites(mgr.GetScheme()), apply.NewContention(time.Now)
 	watches := &watches{mgr: mgr, pendingWrites: pendingWrites, kinds: map[schema.GroupVersionKind]bool{}}
 	r := &Reconciler{
 		client:   mgr.GetClient(),
 		renderer: options.Renderer,
 		newApplier: func(types *apply.Types) *apply.Applier {
 			return apply.New(mgr.GetClient(), mgr.GetAPIReader(), types, pendingWrites,
-				apply.Options{Reduce: reduce, Recheck: options.ConflictRecheckInterval})
+				apply.Options{Reduce: reduce, Contention: contention})
 		},
 		pendingWrites:           pendingWrites,
+		contention:              contention,
 		kinds:                   options.Preflight.Kinds,
 		optional:                discovery.New(options.Renderer, options.Preflight, watches, options.DiscoveryInterval),
 		watches:                 watches,
@@ -96,11 +104,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	}
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("memcached").
-		For(&cachev1alpha1.Memcached{}, builder.WithPredicates(ownWriteFilter(r.pendingWrites))).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(mapPodToMemcached), builder.WithPredicates(podChanged)).
+		For(&cachev1alpha1.Memcached{}, builder.WithPredicates(specChanged, changed(r.pendingWrites))).
+		Watches(&cachev1alpha1.Memcached{}, batched(&handler.EnqueueRequestForObject{}), builder.WithPredicates(statusChanged, changed(r.pendingWrites))).
+		Watches(&corev1.Pod{}, batched(handler.EnqueueRequestsFromMapFunc(mapPodToMemcached)), builder.WithPredicates(podChanged)).
 		WatchesRawSource(source.Channel(r.optional.Changed(), handler.EnqueueRequestsFromMapFunc(r.mapToAllMemcacheds))).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.concurrency,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 			ReconciliationTimeout:   reconcileTimeout,
 			// Caches and queue are filled before the replica holds the lease, so that a new
 			// leader reconciles at once.

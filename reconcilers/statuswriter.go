@@ -4,6 +4,7 @@ package reconcilers
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,15 +27,19 @@ const statusFieldManager = apply.FieldManager + "-status"
 
 // writeStatus applies next as the status of mc unless mc has it already. The request names the
 // resourceVersion that was read. If the API server has another one, it rejects the request and
-// the error is a StaleOwnerError. changedDuringWrite reports whether mc changed meanwhile.
-func (r *Reconciler) writeStatus(ctx context.Context, mc *cachev1alpha1.Memcached, next cachev1alpha1.MemcachedStatus) (changedDuringWrite bool, err error) {
+// the error is a StaleOwnerError.
+func (r *Reconciler) writeStatus(ctx context.Context, mc *cachev1alpha1.Memcached, next cachev1alpha1.MemcachedStatus) error {
 	if isSameStatus(mc.Status, next) {
-		return false, nil
+		return nil
+	}
+	what := apply.Contended{Owner: mc.UID, Kind: cachev1alpha1.MemcachedKind.GroupKind(), Name: mc.Name}
+	if err := r.contention.Check(what, withoutTimes(next)); err != nil {
+		return err
 	}
 	object := cachev1alpha1ac.Memcached(mc.Name, mc.Namespace).
 		WithResourceVersion(mc.ResourceVersion).
 		WithStatus(statusConfiguration(next))
-	changedDuringWrite, err = r.pendingWrites.Write(mc, func() (client.Object, error) {
+	err := r.pendingWrites.Write(mc, func() (client.Object, error) {
 		err := r.client.Status().Apply(ctx, object, client.FieldOwner(statusFieldManager), client.ForceOwnership)
 		// observe uses only the status and the version of a pending write.
 		written := &cachev1alpha1.Memcached{Status: next}
@@ -44,13 +49,24 @@ func (r *Reconciler) writeStatus(ctx context.Context, mc *cachev1alpha1.Memcache
 	})
 	switch {
 	case apierrors.IsNotFound(err):
-		return changedDuringWrite, &apply.StaleOwnerError{Reason: "it was deleted"}
+		return &apply.StaleOwnerError{Reason: "it was deleted"}
 	case apierrors.IsConflict(err):
-		return changedDuringWrite, &apply.StaleOwnerError{Reason: "it was changed or replaced"}
+		return &apply.StaleOwnerError{Reason: "it was changed or replaced"}
 	case err != nil:
-		return changedDuringWrite, fmt.Errorf("writing the status: %w", err)
+		return fmt.Errorf("writing the status: %w", err)
 	}
-	return changedDuringWrite, nil
+	r.contention.Record(what, withoutTimes(next))
+	return nil
+}
+
+// withoutTimes returns s as text without the times of its conditions, which change if another writer undoes it.
+func withoutTimes(s cachev1alpha1.MemcachedStatus) string {
+	s.Conditions = slices.Clone(s.Conditions)
+	for i := range s.Conditions {
+		s.Conditions[i].LastTransitionTime = metav1.Time{}
+	}
+	text, _ := json.Marshal(s) // It has no value that cannot be encoded.
+	return string(text)
 }
 
 // isSameStatus reports whether status equals next, apart from conditions of types that the operator

@@ -41,7 +41,7 @@ func BenchmarkUnchanged(b *testing.B) {
 	b.Run("apply-every-time", func(b *testing.B) {
 		for b.Loop() {
 			for _, object := range rendered {
-				testenv.NoError(b, suite.Client.Apply(b.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()), client.FieldOwner("memcached-operator"), client.ForceOwnership))
+				testenv.NoError(b, suite.Client.Apply(b.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()), client.FieldOwner("baseline"), client.ForceOwnership))
 			}
 		}
 	})

@@ -79,7 +79,7 @@ func (w *watches) watch(ctx context.Context, kind schema.GroupVersionKind) error
 		}
 	}
 	owner := handler.EnqueueRequestForOwner(w.mgr.GetScheme(), w.mgr.GetRESTMapper(), &cachev1alpha1.Memcached{}, handler.OnlyControllerOwner())
-	err = w.controller.Watch(source.Kind(w.mgr.GetCache(), object, owner, ownWriteFilter(w.pendingWrites)))
+	err = w.controller.Watch(source.Kind(w.mgr.GetCache(), object, batched(owner), changed(w.pendingWrites)))
 	if err != nil {
 		return fmt.Errorf("watching %s objects: %w", kind.Kind, err)
 	}

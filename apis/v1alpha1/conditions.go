@@ -53,7 +53,7 @@ const (
 	ReasonOwnershipConflict = "OwnershipConflict"
 	// ReasonInvalidObject means that the API server rejects a rendered object as invalid.
 	ReasonInvalidObject = "InvalidObject"
-	// ReasonContended means that another writer reverts an object each time that it is applied.
+	// ReasonContended means that another writer undoes each write of an object.
 	ReasonContended = "Contended"
 	// ReasonApplyFailed means that a write failed and will be retried.
 	ReasonApplyFailed = "ApplyFailed"

@@ -102,8 +102,9 @@ func (c *Cluster) normalize(object *unstructured.Unstructured) *unstructured.Uns
 		return nil
 	}
 	normal := object.DeepCopy()
+	apply.RemoveHash(normal) // It differs if anything else does.
 	if typed, err := apply.NewObject(c.scheme, object.GroupVersionKind()); err == nil && c.scheme.Recognizes(object.GroupVersionKind()) {
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, typed); err == nil {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(normal.Object, typed); err == nil {
 			if content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed); err == nil {
 				normal.Object = content
 			}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
@@ -58,12 +59,30 @@ func isStruct(object *typed.TypedValue, path fieldpath.Path) bool {
 	kind := object.TypeRef()
 	for _, element := range path {
 		var ok bool
-		if kind, ok = below(object.Schema(), kind, element); !ok {
+		if kind, ok = typeAt(object.Schema(), kind, element); !ok {
 			return false
 		}
 	}
 	atom, ok := object.Schema().Resolve(kind)
 	return ok && atom.Map != nil && len(atom.Map.Fields) > 0
+}
+
+// typeAt returns the type of the child of a value of type kind at element.
+func typeAt(s *schema.Schema, kind schema.TypeRef, element fieldpath.PathElement) (schema.TypeRef, bool) {
+	atom, ok := s.Resolve(kind)
+	switch {
+	case !ok:
+		return schema.TypeRef{}, false
+	case element.FieldName != nil && atom.Map != nil:
+		if field, ok := atom.Map.FindField(*element.FieldName); ok {
+			return field.Type, true
+		}
+		return atom.Map.ElementType, true
+	case atom.List != nil:
+		return atom.List.ElementType, true
+	default:
+		return schema.TypeRef{}, false
+	}
 }
 
 // isAt reports whether one of fields is path, a parent of it or a child of it.

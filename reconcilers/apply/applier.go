@@ -3,12 +3,12 @@
 package apply
 
 import (
-	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -21,6 +21,10 @@ const (
 	// conflict if it exists: no live object has this version.
 	createOnly = "1"
 )
+
+// maxAnswers bounds the number of objects whose answer is kept. Losing one costs the note of what admission modified,
+// or an apply that changes nothing.
+const maxAnswers = 1 << 14
 
 // Action is the action that was taken for one rendered object.
 type Action string
@@ -54,16 +58,14 @@ type Result struct {
 	// Fields are the paths, sorted, of the applied fields that a Configured write changed, added or removed, such as
 	// spec.template.spec.containers[name="memcached"].image; none if the object could not be read before the write.
 	Fields []string
-	// Drift names the fields that an admission policy or webhook modified when the object was
-	// applied; empty when there are none. NewDrift reports that they were not known before.
-	Drift    string
-	NewDrift bool
+	// Drift names the fields that an admission policy or webhook modified when the object was last
+	// applied; empty when there are none. NewDrift reports that they were not known before, and
+	// UnknownDrift that this process has not applied the object.
+	Drift                  string
+	NewDrift, UnknownDrift bool
 	// NotYetCached reports that Live is the API server's response to the last write, which the
 	// cache does not show yet.
 	NotYetCached bool
-	// ChangedDuringWrite reports that the object changed while it was written, so that it has to be
-	// reconciled again.
-	ChangedDuringWrite bool
 	// replacesPods reports that the write would change the template of running pods.
 	replacesPods bool
 }
@@ -73,12 +75,22 @@ type Applier struct {
 	// client reads from the cache and writes to the API server.
 	client client.Client
 	// live reads from the API server.
-	live          client.Reader
-	scheme        *runtime.Scheme
-	comparer      *comparer
+	live     client.Reader
+	scheme   *runtime.Scheme
+	comparer *comparer
+	// answers holds the answer to the last apply of each object by its UID.
+	answers       *lru.Cache
 	pendingWrites *PendingWrites
 	reduce        func(client.Object) client.Object
-	reverts       *reverts
+	contention    *Contention
+}
+
+// answer is the API server's response to an apply.
+type answer struct {
+	// wanted is the digest of what was applied, and stored that of what the API server stored: they differ if it does
+	// not store each field, such as one of a feature that is disabled.
+	wanted, stored digest
+	drift          string
 }
 
 // Options configure an Applier.
@@ -86,11 +98,8 @@ type Options struct {
 	// Reduce reduces a live object to what is kept of it, as the cache does. The zero value means
 	// the function Reduce.
 	Reduce func(client.Object) client.Object
-	// Recheck is the delay before an object that the API server modifies is applied again. The zero
-	// value means a minute.
-	Recheck time.Duration
-	// Now returns the time. The zero value means time.Now.
-	Now func() time.Time
+	// Contention is shared with the other writers for the same owners. The zero value means one of its own.
+	Contention *Contention
 }
 
 // New returns an Applier that reads through c, whose cache must hold the kinds to apply, and through
@@ -100,17 +109,17 @@ func New(c client.Client, live client.Reader, types managedfields.TypeConverter,
 	if options.Reduce == nil {
 		options.Reduce = Reduce
 	}
-	if options.Now == nil {
-		options.Now = time.Now
+	if options.Contention == nil {
+		options.Contention = NewContention(time.Now)
 	}
-	options.Recheck = cmp.Or(options.Recheck, time.Minute)
 	return &Applier{
 		client:        c,
 		live:          live,
 		scheme:        c.Scheme(),
-		comparer:      newComparer(c.Scheme(), types, options),
+		comparer:      newComparer(c.Scheme(), types),
+		answers:       lru.New(maxAnswers),
 		pendingWrites: pendingWrites,
 		reduce:        options.Reduce,
-		reverts:       newReverts(options.Now),
+		contention:    options.Contention,
 	}
 }

@@ -53,7 +53,12 @@ func (a *Applier) plan(ctx context.Context, owner *Owner, desired []*unstructure
 	planned := make([]func() Result, len(desired))
 	replacesPods := false
 	var outdated []byte
-	for i, rendered := range desired {
+	for i, object := range desired {
+		rendered, err := withHash(object)
+		if err != nil {
+			results[i] = failed(object, err)
+			continue
+		}
 		results[i], planned[i] = a.compare(ctx, owner, rendered)
 		replacesPods = replacesPods || results[i].replacesPods
 		if planned[i] != nil && results[i].Live != nil {
@@ -76,9 +81,16 @@ func (a *Applier) plan(ctx context.Context, owner *Owner, desired []*unstructure
 // compare compares rendered with its live object. It returns the result, or the write that is needed to get
 // one.
 func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured) (result Result, write func() Result) {
+	want, err := a.comparer.digest(rendered)
+	if err != nil {
+		return failed(rendered, err), nil
+	}
 	live, notYetCached, err := a.cached(ctx, rendered)
 	switch {
 	case apierrors.IsNotFound(err):
+		if err := a.contention.Check(contendedObject(owner, rendered), string(want)); err != nil {
+			return failed(rendered, err), nil
+		}
 		return Result{}, func() Result { return a.create(ctx, owner, rendered) }
 	case err != nil:
 		return failed(rendered, fmt.Errorf("reading %s from the cache: %w", describe(rendered), err)), nil
@@ -87,22 +99,43 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *unstructu
 	case live.GetDeletionTimestamp() != nil:
 		return Result{Object: rendered, Action: Waiting, Live: live}, nil
 	}
-	compared, err := a.comparer.compare(owner, rendered, live)
-	switch {
-	case err != nil:
-		return Result{Object: rendered, Action: Failed, Err: err, Live: live}, nil
-	case !compared.needsApply:
-		return Result{Object: rendered, Action: Unchanged, Live: live, NotYetCached: notYetCached, Drift: compared.drift}, nil
+	have := appliedTo(live)
+	last, known := a.lastAnswer(live)
+	if want == have || known && last.wanted == want && last.stored == have {
+		return Result{Object: rendered, Action: Unchanged, Live: live, NotYetCached: notYetCached, Drift: last.drift, UnknownDrift: !known}, nil
 	}
-	if wait, count := a.reverts.wait(live.GetUID(), compared.desired); wait > 0 {
-		err := &ContentionError{Kind: rendered.GetKind(), Name: rendered.GetName(), Reverts: count, Wait: wait}
+	if err := a.contention.Check(contendedObject(owner, rendered), string(want)); err != nil {
 		return Result{Object: rendered, Action: Failed, Err: err, Live: live}, nil
 	}
-	result = Result{Object: rendered, Live: live, replacesPods: compared.replacesPods && hasPods(live)}
+	result = Result{Object: rendered, Live: live, replacesPods: hasPods(live) && a.changesPodTemplate(ctx, rendered, want, have)}
 	if !isApplied(live) {
 		return result, func() Result { return a.adopt(ctx, owner, rendered) }
 	}
 	return result, func() Result { return a.update(ctx, owner, rendered, live) }
+}
+
+// lastAnswer returns the answer to the last apply of live, and whether it is known.
+func (a *Applier) lastAnswer(live client.Object) (last answer, known bool) {
+	kept, known := a.answers.Get(live.GetUID())
+	last, _ = kept.(answer)
+	return last, known
+}
+
+// changesPodTemplate reports whether an apply of rendered, whose digest is want, would change the pod template of the live
+// object, whose digest is have. Values are compared only if the live object has no hash.
+func (a *Applier) changesPodTemplate(ctx context.Context, rendered *unstructured.Unstructured, want, have digest) bool {
+	if have.hasHash() {
+		return want.podTemplate() != have.podTemplate()
+	}
+	live, err := NewObject(a.scheme, rendered.GroupVersionKind())
+	if err != nil {
+		return true
+	}
+	if err := a.live.Get(ctx, client.ObjectKeyFromObject(rendered), live); err != nil {
+		return true
+	}
+	d, err := a.comparer.difference(rendered, live)
+	return err != nil || d.inPodTemplate()
 }
 
 // hasPods reports whether live is a Deployment with pods. The pods of other kinds are not considered, since the
@@ -190,10 +223,7 @@ func (a *Applier) updateFrom(ctx context.Context, owner *Owner, rendered *unstru
 	if result.Err != nil {
 		result.Err = fmt.Errorf("applying %s: %w", describe(rendered), result.Err)
 		result.Live = live
-		return result
 	}
-	want, _ := a.comparer.digest(rendered) // write has computed it.
-	a.reverts.wrote(live.GetUID(), want)
 	return result
 }
 
@@ -209,30 +239,32 @@ func copyMetadata(object *unstructured.Unstructured) *unstructured.Unstructured 
 // write applies object, which is rendered with a precondition, keeps the API server's response until
 // the cache shows it, and compares the response with rendered, and with before unless that is nil.
 func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *unstructured.Unstructured, before client.Object) Result {
-	wanted, err := a.comparer.desiredOf(rendered)
+	wanted, err := a.comparer.digest(rendered)
 	if err != nil {
 		return failed(rendered, err)
 	}
-	var live, reduced client.Object
-	changed, err := a.pendingWrites.Write(object, func() (client.Object, error) {
+	result := Result{Object: rendered, Action: Configured}
+	var live client.Object
+	err = a.pendingWrites.Write(object, func() (client.Object, error) {
 		var err error
 		if live, err = a.send(ctx, object); err != nil {
 			return nil, err
 		}
-		reduced = a.reduce(live)
-		return reduced, nil
+		result.Live = a.reduce(live)
+		return result.Live, nil
 	})
-	if err != nil {
-		return Result{Object: rendered, Action: Failed, Err: err, ChangedDuringWrite: changed}
-	}
-	result := Result{Object: rendered, Action: Configured, Live: reduced, ChangedDuringWrite: changed}
-	result.Drift, result.NewDrift, err = a.comparer.record(templateOf(rendered, owner.GetName()), wanted, live, appliedTo(reduced))
-	if err == nil && before != nil {
-		result.Fields, err = wanted.changes(before, live)
-	}
 	if err != nil {
 		return failed(rendered, err)
 	}
+	a.contention.Record(contendedObject(owner, rendered), string(wanted))
+	// The object is applied, also if its schema, which may have changed since it was read, does not allow to compare it.
+	result.Drift, _ = a.comparer.drift(rendered, live)
+	if before != nil {
+		result.Fields, _ = a.comparer.changes(rendered, before, live)
+	}
+	last, _ := a.lastAnswer(live)
+	result.NewDrift = result.Drift != "" && result.Drift != last.drift
+	a.answers.Add(live.GetUID(), answer{wanted: wanted, stored: appliedTo(result.Live), drift: result.Drift})
 	return result
 }
 

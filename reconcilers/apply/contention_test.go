@@ -37,7 +37,7 @@ func TestApply_BacksOffOnContendedObject(t *testing.T) {
 		w.requests.take()
 		result := w.apply("too soon", apply.Failed, object)[0]
 		contention, ok := errors.AsType[*apply.ContentionError](result.Err)
-		if !ok || contention.Wait != delay || contention.Reverts != edits-1 {
+		if !ok || contention.Wait != delay || contention.Undone != edits-1 {
 			t.Errorf("got %v, %+v, want a delay of %s", result.Err, contention, delay)
 		}
 		w.requests.mustBe(t, "too soon")
@@ -56,4 +56,73 @@ func TestApply_BacksOffOnContendedObject(t *testing.T) {
 		edit()
 		w.apply("once it was left alone for a while", apply.Configured, object)
 	}
+}
+
+// undoings are what another client does to an object each time, and what the operator does about it.
+var undoings = map[string]struct {
+	undo func(w *env, object *unstructured.Unstructured)
+	want apply.Action
+}{
+	"it is deleted": {(*env).delete, apply.Created},
+	"the label by which caches select is removed": {patched("remove /metadata/labels/app.kubernetes.io~1managed-by"), apply.Configured},
+	"another operator applies another state": {func(w *env, object *unstructured.Unstructured) {
+		w.applyAs(apply.FieldManager, object, `{apiVersion: v1, kind: Service, metadata: {labels: {app.kubernetes.io/managed-by: memcached-operator, of: another}}}`)
+	}, apply.Configured},
+}
+
+func TestApply_BacksOffHoweverItIsUndone(t *testing.T) {
+	t.Parallel()
+	for sentence, test := range undoings {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			w := newEnv(t)
+			object := ofKind("Service", w.rendered())
+			w.applied(object)
+			for i := range 5 {
+				test.undo(w, object)
+				w.settle(object)
+				w.apply(fmt.Sprintf("time %d", i), test.want, object)
+				w.settle(object)
+			}
+			test.undo(w, object)
+			w.settle(object)
+			w.requests.take()
+			if result := w.apply("too soon", apply.Failed, object)[0]; !isContention(result.Err, time.Second) {
+				t.Errorf("got %v", result.Err)
+			}
+			w.requests.mustBe(t, "too soon")
+			w.clock.Step(time.Second)
+			w.apply("after a second", test.want, object)
+		})
+	}
+}
+
+// Another client creates an object of the Memcached again each time that it is pruned.
+func TestPrune_BacksOffOnContendedObject(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t)
+	object := w.made(`{apiVersion: v1, kind: ConfigMap}`)
+	for range 6 {
+		w.create("someone", object)
+		w.settle(object)
+		if pruned := w.prune(); len(pruned) != 1 {
+			t.Fatalf("pruned %v", pruned)
+		}
+		w.settle(object)
+	}
+	w.create("someone", object)
+	w.settle(object)
+	if _, err := w.applier.Prune(t.Context(), w.applier.Owner(w.owner), kinds, nil); !isContention(err, time.Second) {
+		t.Errorf("too soon: got %v", err)
+	}
+	w.clock.Step(time.Second)
+	if pruned := w.prune(); len(pruned) != 1 {
+		t.Errorf("after a second: pruned %v", pruned)
+	}
+}
+
+// isContention reports whether err is a ContentionError with a delay of wait.
+func isContention(err error, wait time.Duration) bool {
+	contention, ok := errors.AsType[*apply.ContentionError](err)
+	return ok && contention.Wait == wait
 }

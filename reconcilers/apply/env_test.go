@@ -60,7 +60,7 @@ func (w *env) restart() {
 	testenv.NoError(w.t, err)
 	w.pending = apply.NewPendingWrites(suite.scheme)
 	w.forgetWhatIsDeleted(w.pending)
-	w.applier = apply.New(cached, live, suite.types, w.pending, apply.Options{Now: w.clock.Now})
+	w.applier = apply.New(cached, live, suite.types, w.pending, apply.Options{Contention: apply.NewContention(w.clock.Now)})
 }
 
 // forgetWhatIsDeleted does what the reconciler's watches do.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -134,6 +135,7 @@ func relabel(object *unstructured.Unstructured, key, value string) {
 func essence(object *unstructured.Unstructured) map[string]any {
 	object = object.DeepCopy()
 	delete(object.Object, "status")
+	apply.RemoveHash(object)
 	for _, field := range []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"} {
 		unstructured.RemoveNestedField(object.Object, "metadata", field)
 	}

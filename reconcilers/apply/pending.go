@@ -32,7 +32,7 @@ const (
 // deleted. It is safe for use by many goroutines.
 type PendingWrites struct {
 	scheme *runtime.Scheme
-	// mu guards the fields below.
+	// mu guards writing, and that objects and owned fit together.
 	mu sync.Mutex
 	// objects holds responses by objectKey.
 	objects *cache.LRUExpireCache
@@ -40,21 +40,8 @@ type PendingWrites struct {
 	owned *cache.LRUExpireCache
 	// deleted holds the UIDs of deleted objects.
 	deleted *cache.LRUExpireCache
-	writes  map[writeKey]*write
-}
-
-// writeKey identifies the writes of an object. It has the owner, so that an event of another owner's object
-// with the same name does not wait for the write.
-type writeKey struct {
-	objectKey
-	owner ktypes.UID
-}
-
-// write is a write in progress, or several of one object.
-type write struct {
-	writers int
-	// shown are the states that the cache has shown since the write began.
-	shown []client.Object
+	// writing counts the writes in progress.
+	writing map[objectKey]int
 }
 
 type objectKey struct {
@@ -69,106 +56,76 @@ func NewPendingWrites(scheme *runtime.Scheme) *PendingWrites {
 		objects: cache.NewLRUExpireCache(maxPendingWrites),
 		owned:   cache.NewLRUExpireCache(maxPendingWrites),
 		deleted: cache.NewLRUExpireCache(maxPendingWrites),
-		writes:  map[writeKey]*write{},
+		writing: map[objectKey]int{},
 	}
 }
 
 // Get reads the object of key through reader into object, and returns that or a newer response to a write.
 // The error is NotFound also for an object that was deleted. The caller must not change the returned object.
+//
+// The response is read before the cache: one that the cache shows in between is older than what the cache returns.
 func (r *PendingWrites) Get(ctx context.Context, reader client.Reader, key client.ObjectKey, object client.Object) (client.Object, error) {
 	id := r.key(object, key)
+	kept, _ := r.objects.Get(id)
 	err := reader.Get(ctx, key, object)
-	if err != nil && client.IgnoreNotFound(err) != nil {
+	if client.IgnoreNotFound(err) != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err == nil && r.isDeleted(object) {
+	if err == nil && r.IsDeleted(object) {
 		err = apierrors.NewNotFound(schema.ParseGroupResource(id.kind), key.Name)
 	}
-	written, ok := r.objects.Get(id)
-	if !ok {
+	newest, ok := kept.(client.Object)
+	switch {
+	case !ok || r.IsDeleted(newest):
 		return object, err
-	}
-	newest := written.(client.Object)
-	if err == nil && !isOlder(object, newest) {
-		r.remove(id, newest)
+	case err == nil && !isOlder(object, newest):
+		r.forget(newest)
 		return object, nil
+	default:
+		return newest, nil
 	}
-	return newest, nil
 }
 
-// Write calls send, which writes object and returns the API server's response. Write keeps the response,
-// which must not be changed afterwards. The cache often shows a write before its response arrives;
-// Observe reports such an event as handled. changed reports that the cache showed another state than the
-// response, so that the object has to be reconciled again. The error is that of send.
-func (r *PendingWrites) Write(object client.Object, send func() (client.Object, error)) (changed bool, err error) {
-	key := writeKey{r.key(object, client.ObjectKeyFromObject(object)), controllerOf(object)}
-	w := r.begin(key)
-	var answer client.Object
-	// Deferred, since the object's events would never pass again after a panic in send.
-	defer func() { changed = r.end(w, key, answer) }()
-	answer, err = send()
-	if err != nil {
-		answer = nil
+// Write calls send, which writes object and returns the API server's response, and keeps the response, which must not be changed
+// afterwards. The error is that of send.
+func (r *PendingWrites) Write(object client.Object, send func() (client.Object, error)) error {
+	key := r.key(object, client.ObjectKeyFromObject(object))
+	r.mu.Lock()
+	r.writing[key]++
+	r.mu.Unlock()
+	var response client.Object
+	// Deferred, since send may panic.
+	defer func() { r.end(key, response) }()
+	sent, err := send()
+	if err == nil {
+		response = sent
 	}
-	return false, err
+	return err
 }
 
-// begin adds a writer of key.
-func (r *PendingWrites) begin(key writeKey) *write {
+// end ends a write of key. response is nil if the write failed.
+func (r *PendingWrites) end(key objectKey, response client.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w := r.writes[key]
-	if w == nil {
-		w = &write{}
-		r.writes[key] = w
+	if r.writing[key]--; r.writing[key] == 0 {
+		delete(r.writing, key)
 	}
-	w.writers++
-	return w
-}
-
-// end removes a writer of key and reports whether the object changed during the write. answer is nil when
-// the write failed.
-func (r *PendingWrites) end(w *write, key writeKey, answer client.Object) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if w.writers--; w.writers == 0 {
-		delete(r.writes, key)
+	if response == nil {
+		return
 	}
-	if answer == nil {
-		return len(w.shown) > 0
-	}
-	shown, changed := false, false
-	for _, state := range w.shown {
-		newer := isOlder(answer, state)
-		same := isSame(state, answer) || newer && EqualIgnoringVersion(answer, state)
-		shown = shown || same
-		changed = changed || state.GetUID() != answer.GetUID() || newer && !same
-	}
-	if !shown && !changed {
-		r.add(key.objectKey, answer)
-	}
-	return changed
-}
-
-// add adds answer, the response to a write, which the cache does not show yet.
-func (r *PendingWrites) add(key objectKey, answer client.Object) {
-	r.objects.Add(key, answer, PendingWriteTTL)
-	if owner := controllerOf(answer); owner != "" {
+	r.objects.Add(key, response, PendingWriteTTL)
+	if owner := controllerOf(response); owner != "" {
 		r.owned.Add(owner, append(r.ownedExcept(owner, key), key), PendingWriteTTL)
 	}
 }
 
-// remove removes written, the response to a write of key.
-func (r *PendingWrites) remove(key objectKey, written client.Object) {
-	r.objects.Remove(key)
-	owner := controllerOf(written)
-	if others := r.ownedExcept(owner, key); len(others) > 0 {
-		r.owned.Add(owner, others, PendingWriteTTL)
-	} else {
-		r.owned.Remove(owner)
-	}
+// IsPending reports whether a write of object is in progress, or is not yet shown by the cache.
+func (r *PendingWrites) IsPending(object client.Object) bool {
+	key := r.key(object, client.ObjectKeyFromObject(object))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.objects.Get(key)
+	return ok || r.writing[key] > 0
 }
 
 // ownedExcept returns the keys of owner's objects without key.
@@ -197,64 +154,38 @@ func (r *PendingWrites) Owned(owner ktypes.UID, kind schema.GroupKind) []client.
 
 // RecordDelete records that object was deleted, which the cache may not show yet.
 func (r *PendingWrites) RecordDelete(object client.Object) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.forget(object)
 	r.deleted.Add(object.GetUID(), true, PendingWriteTTL)
+	r.forget(object)
 }
 
 // IsDeleted reports whether object, as the cache shows it, was deleted. It is false for an object that shows
 // a deletion timestamp, which finalizers keep.
 func (r *PendingWrites) IsDeleted(object client.Object) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.isDeleted(object)
-}
-
-func (r *PendingWrites) isDeleted(object client.Object) bool {
 	_, ok := r.deleted.Get(object.GetUID())
 	return ok && object.GetDeletionTimestamp() == nil
 }
 
-// IsPending reports whether a write of object is not yet shown by the cache.
-func (r *PendingWrites) IsPending(object client.Object) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_, ok := r.objects.Get(r.key(object, client.ObjectKeyFromObject(object)))
-	return ok
-}
-
-// Observe records that the cache shows object. It reports whether the event needs no reconcile: object is
-// the response to the last write, or a write is in progress that will compare it.
-func (r *PendingWrites) Observe(object client.Object) bool {
-	id := r.key(object, client.ObjectKeyFromObject(object))
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if w := r.writes[writeKey{id, controllerOf(object)}]; w != nil {
-		w.shown = append(w.shown, object)
-		return true
-	}
-	written, ok := r.objects.Get(id)
-	if !ok || !isSame(written.(client.Object), object) {
-		return false
-	}
-	r.remove(id, object)
-	return true
-}
-
 // ObserveDelete records that the cache no longer shows object.
 func (r *PendingWrites) ObserveDelete(object client.Object) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.forget(object)
 	r.deleted.Remove(object.GetUID())
 }
 
-// forget drops the response to a write of object.
+// forget drops the response to a write of object, unless a later one has replaced it.
 func (r *PendingWrites) forget(object client.Object) {
-	id := r.key(object, client.ObjectKeyFromObject(object))
-	if written, ok := r.objects.Get(id); ok && written.(client.Object).GetUID() == object.GetUID() {
-		r.remove(id, written.(client.Object))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := r.key(object, client.ObjectKeyFromObject(object))
+	kept, ok := r.objects.Get(key)
+	if !ok || kept.(client.Object).GetUID() != object.GetUID() || isOlder(object, kept.(client.Object)) {
+		return
+	}
+	r.objects.Remove(key)
+	owner := controllerOf(kept.(client.Object))
+	if others := r.ownedExcept(owner, key); len(others) > 0 {
+		r.owned.Add(owner, others, PendingWriteTTL)
+	} else {
+		r.owned.Remove(owner)
 	}
 }
 

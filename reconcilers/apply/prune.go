@@ -37,6 +37,9 @@ func indexOwner(object any) ([]string, error) {
 	return nil, nil
 }
 
+// deletion is the state of an object that was pruned, for Contention.
+const deletion = "deleted"
+
 // Prune deletes the objects of kinds that owner controls and that are not in desired. It returns the
 // deleted objects and the first error, which may be that of owner.Verify. Call it only when all of
 // desired were applied, so that the replacement of an object exists before that is deleted.
@@ -56,6 +59,10 @@ func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupV
 			if object.GetDeletionTimestamp() != nil || a.pendingWrites.IsDeleted(object) || keep[a.pendingWrites.key(object, client.ObjectKeyFromObject(object))] {
 				continue
 			}
+			what := contendedObject(owner, object)
+			if err := a.contention.Check(what, deletion); err != nil {
+				return pruned, err
+			}
 			if err := owner.Verify(ctx); err != nil {
 				return pruned, err
 			}
@@ -63,6 +70,7 @@ func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupV
 			if err != nil {
 				return pruned, err
 			}
+			a.contention.Record(what, deletion)
 			if deleted {
 				pruned = append(pruned, object)
 			}
@@ -75,6 +83,8 @@ func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupV
 // An object whose owner reference has owner's UID and another name is not returned; the garbage
 // collector deletes it.
 func (a *Applier) owned(ctx context.Context, owner *Owner, kind schema.GroupVersionKind, keep map[objectKey]bool) ([]client.Object, error) {
+	// An object that was created a moment ago may not be in the cache. As in PendingWrites.Get, the cache is read second.
+	pending := a.pendingWrites.Owned(owner.GetUID(), kind.GroupKind())
 	var objects []client.Object
 	if name := client.ObjectKeyFromObject(owner); !keep[objectKey{kind.GroupKind().String(), name}] {
 		named, err := NewObject(a.scheme, kind)
@@ -100,8 +110,7 @@ func (a *Applier) owned(ctx context.Context, owner *Owner, kind schema.GroupVers
 		objects = append(objects, item.(client.Object))
 		return nil
 	})
-	// An object that was created a moment ago may not be in the cache, and its event is taken for handled.
-	for _, written := range a.pendingWrites.Owned(owner.GetUID(), kind.GroupKind()) {
+	for _, written := range pending {
 		if !slices.ContainsFunc(objects, func(o client.Object) bool { return o.GetUID() == written.GetUID() }) {
 			objects = append(objects, shallowCopy(written))
 		}

@@ -19,14 +19,7 @@ import (
 // of managedFields the digest of the fields that FieldManager applied. It is meant for cache
 // transforms. Reducing a reduced object changes nothing.
 func Reduce(object client.Object) client.Object {
-	entry, applied := ourEntry(object)
-	var digest string
-	switch {
-	case applied && isReduced(entry):
-		digest = entry.FieldsV1.GetRawString()
-	case applied:
-		digest = string(cachedAppliedDigest(object, entry))
-	}
+	digest, applied := appliedTo(object), isApplied(object)
 	name, uid, version := object.GetName(), string(object.GetUID()), object.GetResourceVersion()
 	controller := metav1.GetControllerOfNoCopy(object)
 	var owner, ownerUID string
@@ -63,7 +56,7 @@ func Reduce(object client.Object) client.Object {
 			Operation: metav1.ManagedFieldsOperationApply,
 			FieldsV1:  kept.fields,
 		}
-		kept.fields.SetRawString(digest)
+		kept.fields.SetRawString(`"` + string(digest) + `"`)
 		kept.SetManagedFields(kept.entries[:])
 	}
 	return kept.Object

@@ -5,11 +5,8 @@ package apply_test
 import (
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
@@ -60,48 +57,6 @@ func TestApply_SkipsUnchanged(t *testing.T) {
 			}
 			w.requests.take()
 			w.mustHold("again", object)
-		})
-	}
-}
-
-// Where the server adds defaults to a value that is written as a whole, an Applier learns
-// them from the first answer for each template and namespace.
-func TestApply_LearnsServerDefaults(t *testing.T) {
-	t.Parallel()
-	for name, text := range completed {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newEnv(t)
-			first, second := w.made(text), w.made(text)
-			other := w.memcached("other", 1)
-			second.SetName("other")
-			second.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(other, cachev1alpha1.MemcachedKind)})
-			applySecond := func(when string) {
-				t.Helper()
-				if _, err := w.applier.Apply(t.Context(), w.applier.Owner(other), []*unstructured.Unstructured{second}); err != nil {
-					t.Errorf("%s: %v", when, err)
-				}
-			}
-			if result := w.apply("at first", apply.Created, first)[0]; result.Drift != "" {
-				t.Errorf("it is said that the server changed %s", result.Drift)
-			}
-			applySecond("at first")
-			for _, when := range []string{"at once", "once the cache knows"} {
-				w.requests.take()
-				w.apply(when, apply.Unchanged, first)
-				applySecond(when)
-				w.requests.mustBe(t, when)
-				w.settle(first, second)
-			}
-
-			w.restart()
-			if result := w.apply("after a restart", apply.Configured, first)[0]; result.Drift != "" {
-				t.Errorf("it is said that the server changed %s", result.Drift)
-			}
-			w.requests.take()
-			applySecond("after a restart")
-			w.apply("again", apply.Unchanged, first)
-			w.requests.mustBe(t, "another one of the template")
 		})
 	}
 }

@@ -5,7 +5,6 @@ package apply_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -22,7 +21,7 @@ func (w *env) policy(expression string, mutated func(created *unstructured.Unstr
 const (
 	mirrored  = "mirror.example.com/memcached"
 	setImage  = `[JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "` + mirrored + `"}]`
-	imagePath = `.spec.template.spec.containers[name="memcached"].image`
+	imagePath = `spec.template.spec.containers[name="memcached"].image`
 )
 
 func isMirrored(created *unstructured.Unstructured) bool {
@@ -50,9 +49,8 @@ func (w *env) mustSurvive(when string, action apply.Action, object *unstructured
 	}
 }
 
-// What a policy makes of our objects is reported, as news once, and tried again only when
-// something changes or after some time.
-func TestApply_DoesNotRetryUnresolvedDrift(t *testing.T) {
+// What a policy makes of our objects is reported, as news once, and tried again only when something changes.
+func TestApply_DoesNotFightPolicies(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t)
 	w.policy(setImage, isMirrored)
@@ -60,7 +58,7 @@ func TestApply_DoesNotRetryUnresolvedDrift(t *testing.T) {
 	w.mustSurvive("when it is made", apply.Created, object)
 
 	w.updateStatus(object, func(live *unstructured.Unstructured) { live.Object["status"] = map[string]any{"replicas": int64(3)} })
-	patched(`add /metadata/annotations {"a": "b"}`)(w, object)
+	patched(`add /metadata/annotations/a "b"`)(w, object)
 	w.settle(object)
 	w.apply("when others change what is theirs", apply.Unchanged, object)
 	w.requests.mustBe(t, "when others change what is theirs")
@@ -79,15 +77,15 @@ func TestApply_DoesNotRetryUnresolvedDrift(t *testing.T) {
 	w.settle(object)
 	w.mustSurvive("when another client sets the image, which the policy changes back", apply.Configured, object)
 
-	w.clock.Step(time.Minute)
-	w.mustSurvive("after a minute", apply.Configured, object)
-
 	w.restart()
-	w.mustSurvive("after a restart", apply.Configured, object)
+	if result := w.apply("after a restart", apply.Unchanged, object)[0]; !result.UnknownDrift {
+		t.Error("after a restart: what the policy changed is said to be known")
+	}
+	w.requests.mustBe(t, "after a restart")
 }
 
-// When the policy goes, what it changed is reverted.
-func TestApply_RetriesAfterMutatingPolicyRemoved(t *testing.T) {
+// When the policy goes, what it changed stays until something else is rendered.
+func TestApply_KeepsChangesOfPolicyUntilNextApply(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t)
 	takeAway := w.policy(setImage, isMirrored)
@@ -97,8 +95,8 @@ func TestApply_RetriesAfterMutatingPolicyRemoved(t *testing.T) {
 	w.apply("while nothing changes", apply.Unchanged, object)
 	w.requests.mustBe(t, "while nothing changes")
 
-	w.clock.Step(time.Minute)
-	if result := w.apply("after a minute", apply.Configured, object)[0]; result.Drift != "" {
+	set(t, object, int64(5), "spec", "replicas")
+	if result := w.apply("once something else is rendered", apply.Configured, object)[0]; result.Drift != "" {
 		t.Errorf("it is said that the server changed %s", result.Drift)
 	}
 	if got, want := container(w.live(object))["image"], container(object)["image"]; got != want {
@@ -120,21 +118,20 @@ func TestApply_ReportsEveryFieldModifiedByPolicy(t *testing.T) {
 		JSONPatch{op: "replace", path: "/spec/template/spec/topologySpreadConstraints/0/labelSelector/matchLabels/app", value: "other"},
 		JSONPatch{op: "add", path: "/spec/template/spec/containers/0/stdin", value: true},
 		JSONPatch{op: "add", path: "/spec/template/spec/shareProcessNamespace", value: true},
-		JSONPatch{op: "add", path: "/spec/template/spec/containers/0/env/0/value", value: "other"},
 		JSONPatch{op: "add", path: "/metadata/annotations", value: {"policy": "was here"}}]`, isMirrored)
 	object := w.deployment()
-	// Zero values are omitted where the API server stores an object, and are still ours.
+	// Zero values are omitted where the API server stores an object, and are still ours. An empty text may be a default's.
 	container(object)["stdin"] = false
 	pod(object)["shareProcessNamespace"] = false
-	container(object)["env"].([]any)[0].(map[string]any)["value"] = ""
+	pod(object)["schedulerName"] = ""
 	result := w.apply("at first", apply.Created, object)[0]
-	for _, want := range []string{imagePath, "readinessProbe", ".args", ".command", ".labelSelector", ".stdin", "shareProcessNamespace", ".value"} {
+	for _, want := range []string{imagePath, "readinessProbe", ".args", ".command", ".labelSelector", ".stdin", "shareProcessNamespace"} {
 		if !strings.Contains(result.Drift, want) {
 			t.Errorf("%s is not reported: %s", want, result.Drift)
 		}
 	}
-	if strings.Contains(result.Drift, "annotations") {
-		t.Errorf("what we do not render is reported: %s", result.Drift)
+	if strings.Contains(result.Drift, "annotations.policy") || strings.Contains(result.Drift, "schedulerName") {
+		t.Errorf("what is not ours is reported: %s", result.Drift)
 	}
 	w.requests.take()
 	w.settle(object)

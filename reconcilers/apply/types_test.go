@@ -143,7 +143,7 @@ func TestTypes_ToleratesChangedCRD(t *testing.T) {
 	w.applied(object)
 	testenv.NoError(t, suite.ApplyYAML(t.Context(), gizmos(", novel: {type: string, default: here}")))
 	testenv.Eventually(t, "the new field is there", func() bool {
-		patched(fmt.Sprintf(`add /metadata/annotations {"now": %q}`, time.Now()))(w, object)
+		patched(fmt.Sprintf(`add /metadata/annotations/now %q`, time.Now()))(w, object)
 		novel, _, _ := unstructured.NestedString(w.live(object).Object, "spec", "novel")
 		return novel == "here"
 	})

@@ -8,11 +8,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// isSame reports whether a and b are the same version of the same object.
-func isSame(a, b client.Object) bool {
-	return a.GetUID() == b.GetUID() && a.GetResourceVersion() == b.GetResourceVersion()
-}
-
 // EqualIgnoringVersion reports whether two versions of an object are equal in what the cache keeps. It is
 // false for the same version, as in a resync.
 func EqualIgnoringVersion(before, after client.Object) bool {

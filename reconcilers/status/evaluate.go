@@ -180,7 +180,11 @@ func pruningFailed(o Observation) *evaluation {
 	if o.PruneErr == nil {
 		return nil
 	}
-	return &evaluation{reconciling, cachev1alpha1.ReasonApplyFailed, sanitize.Message(o.PruneErr)}
+	reason := cachev1alpha1.ReasonApplyFailed
+	if _, contended := errors.AsType[*apply.ContentionError](o.PruneErr); contended {
+		reason = cachev1alpha1.ReasonContended
+	}
+	return &evaluation{reconciling, reason, sanitize.Message(o.PruneErr)}
 }
 
 // podCreationFailed reports why the ReplicaSet cannot create pods.

@@ -128,6 +128,18 @@ var evaluations = map[string]row{
 	"is not paused by paused: false": {
 		isToPause(false), ready, "Ready", "all pods are up to date and ready", true,
 	},
+	"what admission modified": {
+		applied(apply.Result{Drift: "spec.replicas, metadata.labels.a"}), ready, "Ready",
+		"all pods are up to date and ready; an admission policy or webhook modifies Deployment cache (spec.replicas, metadata.labels.a)", true,
+	},
+	"what admission modified before a restart": {
+		all(applied(apply.Result{UnknownDrift: true}), lasted(metav1.Condition{Type: "Ready", Message: "a; an admission policy or webhook modifies Deployment cache (spec.replicas); b"})), ready, "Ready",
+		"all pods are up to date and ready; an admission policy or webhook modifies Deployment cache (spec.replicas)", true,
+	},
+	"what admission modifies no more": {
+		all(applied(apply.Result{}), lasted(metav1.Condition{Type: "Ready", Message: "a; an admission policy or webhook modifies Deployment cache (spec.replicas); b"})), ready, "Ready",
+		"all pods are up to date and ready", true,
+	},
 	"is ready with a skipped kind, and names it": {
 		skipped("ServiceMonitor", "not served"), ready, "Ready",
 		"all pods are up to date and ready; skipped ServiceMonitor: not served", true,

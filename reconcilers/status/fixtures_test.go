@@ -252,3 +252,13 @@ func isToPause(is bool) given {
 func skipped(kind, why string) given {
 	return func(o *Observation) { o.SkippedKinds = append(o.SkippedKinds, SkippedKind{Kind: kind, Reason: why}) }
 }
+
+// applied adds result for the Deployment.
+func applied(result apply.Result) given {
+	return func(o *Observation) {
+		result.Object = &unstructured.Unstructured{}
+		result.Object.SetKind("Deployment")
+		result.Object.SetName("cache")
+		o.Results = append(o.Results, result)
+	}
+}

@@ -73,19 +73,30 @@ func (o Observation) SkippedKindsNote() string {
 	return sanitize.TextOf(strings.Join(notes, "; "), sanitize.MaxBytes/2)
 }
 
-// DriftNote returns which objects the API server modifies when they are applied; it is empty when
-// there are none. The message of the Ready condition ends with it.
+// DriftNote returns which objects the API server modified when they were last applied; it is empty when
+// there are none. The message of the Ready condition ends with it. Of an object that this process has not applied, it says what
+// the message said before.
 func (o Observation) DriftNote() string {
+	const begin = "an admission policy or webhook modifies "
+	before := ""
+	if ready := meta.FindStatusCondition(o.Memcached.Status.Conditions, cachev1alpha1.ConditionReady); ready != nil {
+		_, before, _ = strings.Cut(ready.Message, begin)
+	}
 	var modified []string
 	for _, result := range o.Results {
-		if result.Drift != "" {
-			modified = append(modified, fmt.Sprintf("%s %s (%s)", result.Object.GetKind(), result.Object.GetName(), strings.Join(strings.Fields(result.Drift), " ")))
+		name := result.Object.GetKind() + " " + result.Object.GetName()
+		drift := result.Drift
+		if _, rest, ok := strings.Cut(before, name+" ("); ok && result.UnknownDrift {
+			drift, _, _ = strings.Cut(rest, ")")
+		}
+		if drift != "" {
+			modified = append(modified, name+" ("+drift+")")
 		}
 	}
 	if len(modified) == 0 {
 		return ""
 	}
-	return sanitize.TextOf("an admission policy or webhook modifies "+strings.Join(modified, ", "), sanitize.MaxBytes/2)
+	return sanitize.TextOf(begin+strings.Join(modified, ", "), sanitize.MaxBytes/2)
 }
 
 // RestartNote returns which pod's memcached was restarted last, why and when; it is empty when there is none. A restart

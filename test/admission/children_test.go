@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	reconcilersapply "github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -78,7 +79,9 @@ func (o objects) of(t *testing.T, name string) map[string]string {
 	for key, object := range o[name] {
 		content := maps.Clone(object.Object)
 		delete(content, "status")
-		content["metadata"] = map[string]any{"labels": object.GetLabels(), "annotations": object.GetAnnotations(), "finalizers": object.GetFinalizers()}
+		annotations := object.GetAnnotations()
+		delete(annotations, reconcilersapply.HashAnnotation) // It follows the rest, and the Memcached's UID.
+		content["metadata"] = map[string]any{"labels": object.GetLabels(), "annotations": annotations, "finalizers": object.GetFinalizers()}
 		if spec, ok := content["spec"].(map[string]any); ok && object.GetKind() == "Service" {
 			spec = maps.Clone(spec)
 			if spec["clusterIP"] != "None" {

@@ -17,6 +17,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/testenv"
 )
@@ -46,8 +47,8 @@ func (a *applied) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// objects returns the objects that were applied, as JSON, by kind and name, without the precondition that the operator adds
-// to the metadata.
+// objects returns the objects that were applied, as JSON, by kind and name, without the precondition and the hash that the
+// operator adds to the metadata.
 func (a *applied) objects(t *testing.T) map[string]string {
 	t.Helper()
 	a.mu.Lock()
@@ -58,6 +59,7 @@ func (a *applied) objects(t *testing.T) map[string]string {
 		testenv.NoError(t, object.UnmarshalJSON(body))
 		unstructured.RemoveNestedField(object.Object, "metadata", "resourceVersion")
 		unstructured.RemoveNestedField(object.Object, "metadata", "uid")
+		apply.RemoveHash(object)
 		objects[object.GetKind()+" "+object.GetName()] = asJSON(t, object)
 	}
 	return objects
@@ -128,6 +130,7 @@ func printed(t *testing.T, mc string) map[string]string {
 	objects := map[string]string{}
 	for i := range list.Items {
 		object := &list.Items[i]
+		apply.RemoveHash(object)
 		objects[object.GetKind()+" "+object.GetName()] = asJSON(t, object)
 	}
 	return objects

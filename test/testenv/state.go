@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/reconcilers/apply"
 )
 
 // State holds the objects of a namespace as YAML, by kind and name, without what differs between two
@@ -59,8 +61,12 @@ func normalise(object map[string]any, exact bool) {
 	}
 	metadata["managedFields"] = ownFields(metadata["managedFields"])
 	delete(metadata, "namespace")
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if annotations[apply.HashAnnotation] != nil {
+		annotations[apply.HashAnnotation] = "HASH" // of the owner's UID too
+	}
 	if !exact {
-		if annotations, ok := metadata["annotations"].(map[string]any); ok {
+		if annotations != nil {
 			delete(annotations, "deployment.kubernetes.io/revision")
 			if len(annotations) == 0 {
 				delete(metadata, "annotations")
