@@ -79,7 +79,7 @@ func reverse(t *testing.T, namespace string, rounds int, random *rand.Rand) {
 }
 
 func networkPolicy(namespace string) *networkingv1.NetworkPolicy {
-	return &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache"}}
+	return &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache-clients"}}
 }
 
 // warWrites is how many writes of one object a war may cost in a minute: five at once, and after that with a delay of a
