@@ -41,7 +41,7 @@ func indexOwner(object any) ([]string, error) {
 const deletion = "deleted"
 
 // Prune deletes the objects of kinds that owner controls and that are not in desired. It returns the
-// deleted objects and the first error, which may be that of owner.Verify. Call it only when all of
+// deleted objects and the first error, which may be that of owner.Verify, or else a *ContentionError. Call it only when all of
 // desired were applied, so that the replacement of an object exists before that is deleted.
 func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupVersionKind, desired []*unstructured.Unstructured) ([]client.Object, error) {
 	keep := map[objectKey]bool{}
@@ -49,6 +49,7 @@ func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupV
 		keep[a.pendingWrites.key(object, client.ObjectKeyFromObject(object))] = true
 	}
 	var pruned []client.Object
+	var contended error
 	for _, kind := range kinds {
 		owned, err := a.owned(ctx, owner, kind, keep)
 		if err != nil {
@@ -61,7 +62,8 @@ func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupV
 			}
 			what := contendedObject(owner, object)
 			if err := a.contention.Check(what, deletion); err != nil {
-				return pruned, err
+				contended = err
+				continue
 			}
 			if err := owner.Verify(ctx); err != nil {
 				return pruned, err
@@ -76,7 +78,7 @@ func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupV
 			}
 		}
 	}
-	return pruned, nil
+	return pruned, contended
 }
 
 // owned returns the objects of kind that owner controls, without the one of owner's name if keep has that.

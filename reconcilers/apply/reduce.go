@@ -16,7 +16,7 @@ import (
 )
 
 // Reduce returns object with only what the Applier reads: its identity, its controller, and in place
-// of managedFields the digest of the fields that FieldManager applied. It is meant for cache
+// of managedFields the digest of what FieldManager applied. It is meant for cache
 // transforms. Reducing a reduced object changes nothing.
 func Reduce(object client.Object) client.Object {
 	digest, applied := appliedTo(object), isApplied(object)
