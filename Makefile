@@ -155,9 +155,9 @@ fmt: $(BIN)/golangci-lint ## Format all Go code.
 ##@ Check
 
 # The packages whose tests need no control plane.
-PURE := ./hack/... ./internal/command ./internal/dryrun ./internal/memcached ./internal/operator ./internal/plugin/... \
-	./internal/templates ./reconcilers/fairqueue ./reconcilers/guarded ./reconcilers/memory ./reconcilers/render/... \
-	./reconcilers/rollout ./reconcilers/sanitize ./reconcilers/status ./reconcilers/transport
+PURE := ./hack/... ./internal/command ./internal/dryrun ./internal/fairqueue ./internal/memcached ./internal/memory \
+	./internal/operator ./internal/plugin/... ./internal/sanitize ./internal/templates ./internal/transport \
+	./reconcilers/guarded ./reconcilers/render/... ./reconcilers/rollout ./reconcilers/status
 # The packages whose tests build the operator or run scripts, which the test cache does not see.
 BUILDS := ./test/pages ./test/run ./test/templates ./test/versions
 

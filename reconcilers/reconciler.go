@@ -17,14 +17,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/example/memcached-operator/internal/memory"
+	"github.com/example/memcached-operator/internal/sanitize"
+	"github.com/example/memcached-operator/internal/transport"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/discovery"
-	"github.com/example/memcached-operator/reconcilers/memory"
 	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/reconcilers/rollout"
-	"github.com/example/memcached-operator/reconcilers/sanitize"
 	"github.com/example/memcached-operator/reconcilers/status"
-	"github.com/example/memcached-operator/reconcilers/transport"
 )
 
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=get;list;watch

@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/sanitize"
 	"github.com/example/memcached-operator/reconcilers/discovery"
 	"github.com/example/memcached-operator/reconcilers/render"
-	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
 // minimumPatch is the patch version of memcached 1.6 below which authentication has known faults: reloading and enforcing

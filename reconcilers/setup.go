@@ -22,10 +22,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/fairqueue"
+	"github.com/example/memcached-operator/internal/memory"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/discovery"
-	"github.com/example/memcached-operator/reconcilers/fairqueue"
-	"github.com/example/memcached-operator/reconcilers/memory"
 	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/reconcilers/rollout"

@@ -17,7 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"github.com/example/memcached-operator/reconcilers/memory"
+	"github.com/example/memcached-operator/internal/memory"
 )
 
 // Run runs the operator with the command-line arguments args until ctx is done. version is the

@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/example/memcached-operator/reconcilers/sanitize"
+	"github.com/example/memcached-operator/internal/sanitize"
 )
 
 // OwnershipConflictError reports that an object with the name of a rendered one has another owner.

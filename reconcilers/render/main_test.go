@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/example/memcached-operator/reconcilers/memory"
+	"github.com/example/memcached-operator/internal/memory"
 )
 
 // TestMain allows as much garbage as the operator does while it reconciles: the tests build the templates many times.

@@ -14,10 +14,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/sanitize"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/guarded"
 	"github.com/example/memcached-operator/reconcilers/render"
-	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
 // state is the kstatus state of a Memcached.

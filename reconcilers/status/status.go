@@ -17,8 +17,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/internal/sanitize"
 	"github.com/example/memcached-operator/reconcilers/apply"
-	"github.com/example/memcached-operator/reconcilers/sanitize"
 )
 
 // MainContainer is the name of the container that runs memcached, as in the operator-sdk tutorial.

@@ -13,7 +13,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/reconcilers/sanitize"
+	"github.com/example/memcached-operator/internal/sanitize"
 )
 
 // reservedMetadata lists the fields of metadata that the operator or the server sets.
