@@ -130,9 +130,6 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 			return err
 		}
 	}
-	if _, err := r.optional.Refresh(ctx); err != nil {
-		return err
-	}
 	if err := mgr.Add(r.optional); err != nil {
 		return fmt.Errorf("setting up the discovery of optional kinds: %w", err)
 	}
@@ -148,6 +145,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	_ = metrics.Registry.Register(counts)
 	_ = metrics.Registry.Register(rolloutCollector{r.rollout})
 	return nil
+}
+
+// DiscoverKinds asks the API server which optional kinds it serves, and watches them. It is called after SetupWithManager, and
+// may be called again after an error.
+func (r *Reconciler) DiscoverKinds(ctx context.Context) error {
+	_, err := r.optional.Refresh(ctx)
+	return err
 }
 
 // newQueue returns the controller's work queue, which is fair between namespaces.

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -40,14 +39,18 @@ const (
 	shutdownTimeout = 7 * time.Second
 )
 
-// newManager runs the preflight checks and returns a manager with the controllers, ready to start.
-// tree holds the templates of renderer.
+// newManager runs the preflight checks and returns a manager with the controllers, ready to start. Only requests are retried,
+// since a manager holds the ports. tree holds the templates of renderer.
 func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer, tree render.Tree, o *options) (ctrl.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cachev1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
-	found, err := preflight.Check(ctx, cfg, scheme, renderer, o.watchNamespaces)
+	var found *preflight.Result
+	err := retryStart(ctx, log.FromContext(ctx), func() (err error) {
+		found, err = preflight.Check(ctx, cfg, scheme, renderer, o.watchNamespaces)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +83,6 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 		RenewDeadline:                 new(renewDeadline),
 		RetryPeriod:                   new(retryPeriod),
 		GracefulShutdownTimeout:       new(shutdownTimeout),
-		Controller:                    config.Controller{SkipNameValidation: new(true)}, // the start is retried
 	})
 	if err != nil {
 		return nil, fmt.Errorf("creating the manager: %w", err)
@@ -89,6 +91,9 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 		Renderer: renderer, Preflight: found, Concurrency: o.concurrency, MaxRolling: o.maxRolling, OnWarm: func() { close(warm) },
 	})
 	if err := errors.Join(reconciler.SetupWithManager(ctx, mgr), setupOperatorCondition(mgr)); err != nil {
+		return nil, err
+	}
+	if err := retryStart(ctx, log.FromContext(ctx), func() error { return reconciler.DiscoverKinds(ctx) }); err != nil {
 		return nil, err
 	}
 	return mgr, errors.Join(addOptional(mgr, cfg, reconciler, tree, o), addProbes(mgr))

@@ -7,8 +7,9 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"io"
+	"net"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -24,12 +25,12 @@ const (
 	retryStartAfter = time.Second
 )
 
-// retryStart calls start until it succeeds, returns an error that is not transient, or startTimeout has passed.
-// It logs the first transient error and returns the last error.
-func retryStart(ctx context.Context, logger logr.Logger, start func() error) error {
+// retryStart calls step, a part of the start, until it succeeds, returns an error that is not transient, or startTimeout has
+// passed. It logs the first transient error and returns the last error.
+func retryStart(ctx context.Context, logger logr.Logger, step func() error) error {
 	var failed error
 	err := wait.PollUntilContextTimeout(ctx, retryStartAfter, startTimeout, true, func(context.Context) (bool, error) {
-		err := start()
+		err := step()
 		if !isTransient(err) {
 			return true, err
 		}
@@ -58,8 +59,9 @@ func isTransient(err error) bool {
 	if _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); untrusted {
 		return false
 	}
-	_, unreachable := errors.AsType[*url.Error](err)
+	// A *url.Error is one too; another may come while the body of a response is read.
+	_, unreachable := errors.AsType[net.Error](err)
 	_, undiscovered := errors.AsType[*discovery.ErrGroupDiscoveryFailed](err)
 	_, garbage := errors.AsType[*json.SyntaxError](err)
-	return unreachable || undiscovered || garbage || errors.Is(err, context.DeadlineExceeded)
+	return unreachable || undiscovered || garbage || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/url"
 	"strings"
 	"syscall"
@@ -34,6 +36,8 @@ func TestIsTransient_Errors(t *testing.T) {
 		"success":                        {nil, false},
 		"no connection":                  {fmt.Errorf("asking: %w", errRefused), true},
 		"no answer in time":              {context.DeadlineExceeded, true},
+		"a reset while a body is read":   {fmt.Errorf("unexpected error when reading response body: %w", &net.OpError{Op: "read", Err: syscall.ECONNRESET}), true},
+		"half a body":                    {fmt.Errorf("unexpected error when reading response body: %w", io.ErrUnexpectedEOF), true},
 		"too many requests":              {apierrors.NewTooManyRequests("wait", 1), true},
 		"an error of the server":         {apierrors.NewInternalError(errors.New("etcd")), true},
 		"not available":                  {apierrors.NewServiceUnavailable("starting"), true},

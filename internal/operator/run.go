@@ -64,11 +64,7 @@ func Run(ctx context.Context, args []string, version string) error {
 	if err != nil {
 		return err
 	}
-	var mgr ctrl.Manager
-	err = retryStart(ctx, logger, func() error {
-		mgr, err = newManager(ctx, cfg, renderer, tree, o)
-		return err
-	})
+	mgr, err := newManager(ctx, cfg, renderer, tree, o)
 	if err != nil {
 		return err
 	}

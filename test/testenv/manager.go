@@ -111,6 +111,9 @@ func (e *Env) StartManager(ctx context.Context, options ManagerOptions) (*Manage
 	if err := m.Reconciler.SetupWithManager(ctx, mgr); err != nil {
 		return nil, err
 	}
+	if err := m.Reconciler.DiscoverKinds(ctx); err != nil {
+		return nil, err
+	}
 	go func() { m.done <- mgr.Start(ctx) }()
 	if !mgr.GetCache().WaitForCacheSync(ctx) {
 		return nil, fmt.Errorf("the caches are not synced")
