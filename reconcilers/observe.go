@@ -28,6 +28,8 @@ type observation struct {
 	unavailable map[schema.GroupVersionKind]discovery.Unavailability
 	// pruned holds the objects that were pruned.
 	pruned []client.Object
+	// reported is set once the rollout has the outcome.
+	reported *bool
 }
 
 // isAvailable reports whether objects of kind can be applied.

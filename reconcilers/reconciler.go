@@ -66,7 +66,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	defer memory.End()
 	r.templates.RLock()
 	defer r.templates.RUnlock()
-	result, err := r.reconcile(ctx, req)
+	var err error
+	reported := false
+	defer func() { // also after a panic
+		if reported || errors.Is(ctx.Err(), context.Canceled) || transport.IsNotSent(err) {
+			return
+		}
+		if r.rollout.Fail(context.WithoutCancel(ctx), req.NamespacedName) {
+			log.FromContext(ctx).Info("Rollout of changed templates goes on without this Memcached, whose reconciles fail")
+		}
+	}()
+	var result ctrl.Result
+	result, err = r.reconcile(ctx, req, &reported)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		// The operator stops. The next leader reconciles every Memcached.
 		return ctrl.Result{}, nil
@@ -80,15 +91,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return result, err
 }
 
-func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+// reconcile sets reported once the rollout has the outcome.
+func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, reported *bool) (ctrl.Result, error) {
 	observed, err := r.observe(ctx, req)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if observed == nil {
 		r.rollout.Report(ctx, req.NamespacedName, rollout.Outcome{})
+		*reported = true
 		return ctrl.Result{}, nil
 	}
+	observed.reported = reported
 	if status.IsPaused(observed.Memcached) {
 		return r.report(ctx, observed)
 	}
@@ -182,6 +196,7 @@ func (r *Reconciler) report(ctx context.Context, observed *observation) (ctrl.Re
 	next := status.Compute(observed.Observation)
 	r.recorder.record(ctx, observed, next)
 	r.reportToRollout(ctx, observed, next)
+	*observed.reported = true
 	if err := r.writeStatus(ctx, observed.Memcached, next); err != nil {
 		return requeueIfStale(ctx, err, deletionPollInterval)
 	}

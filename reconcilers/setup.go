@@ -93,7 +93,7 @@ func New(mgr ctrl.Manager, options Options) *Reconciler {
 		options.MaxRolling = intstr.FromString(DefaultMaxRolling)
 	}
 	r.applier = r.newApplier(options.Preflight.Types)
-	r.rollout = rollout.New(options.MaxRolling, r.memcachedKeys, r.enqueue)
+	r.rollout = rollout.New(options.MaxRolling, r.memcachedKeys, r.enqueue, time.Now)
 	return r
 }
 

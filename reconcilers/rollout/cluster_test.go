@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -41,13 +42,17 @@ type cluster struct {
 	queue, order []string
 	listErr      error
 	halted       []string
+	// now is the time, and broken are the Memcacheds each reconcile of which fails; passed are those that are passed over.
+	now    time.Time
+	broken map[string]bool
+	passed []string
 }
 
 // newCluster returns a cluster with these sizes of Memcacheds a, b, c and so on, all ready, and an operator with
 // changed templates that has not reconciled any of them.
 func newCluster(t *testing.T, limit string, sizes ...int32) *cluster {
 	t.Helper()
-	c := &cluster{t: t, limit: limit, memcacheds: map[string]*memcached{}}
+	c := &cluster{t: t, limit: limit, memcacheds: map[string]*memcached{}, broken: map[string]bool{}}
 	for i, size := range sizes {
 		c.memcacheds[string(rune('a'+i))] = &memcached{size: size}
 	}
@@ -63,7 +68,7 @@ func (c *cluster) restart(template int) {
 		c.t.Fatal(err)
 	}
 	c.template, c.queue = template, nil
-	c.limiter = rollout.New(limit, c.list, func(key types.NamespacedName) { c.queue = append(c.queue, key.Name) })
+	c.limiter = rollout.New(limit, c.list, func(key types.NamespacedName) { c.queue = append(c.queue, key.Name) }, func() time.Time { return c.now })
 }
 
 func (c *cluster) list(context.Context) ([]types.NamespacedName, error) {
@@ -91,6 +96,12 @@ func (c *cluster) reconcile(names ...string) {
 
 func (c *cluster) reconcileOne(name string) {
 	c.t.Helper()
+	if c.broken[name] {
+		if c.limiter.Fail(c.t.Context(), key(name)) {
+			c.passed = append(c.passed, name)
+		}
+		return
+	}
 	m, outcome := c.memcacheds[name], rollout.Outcome{}
 	if m != nil {
 		if m.template != c.template {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -71,6 +72,16 @@ func (p Progress) String() string {
 	return text
 }
 
+// passOver is for how long a rollout waits for a Memcached each reconcile of which fails.
+const passOver = 2 * time.Minute
+
+// failure is a series of failed reconciles.
+type failure struct {
+	since time.Time
+	// passed reports that the rollout goes on without the Memcached.
+	passed bool
+}
+
 // Counts is how many Memcacheds of a rollout are in which state.
 type Counts struct{ Waiting, Replacing, Stalled int }
 
@@ -79,6 +90,7 @@ type Limiter struct {
 	limit intstr.IntOrString
 	list  func(context.Context) ([]types.NamespacedName, error)
 	wake  func(types.NamespacedName)
+	now   func() time.Time
 
 	mu sync.Mutex
 	// unseen holds the Memcacheds that have not been reconciled since the start; nil until the first call.
@@ -88,6 +100,8 @@ type Limiter struct {
 	// waiting, replacing and stalled hold the Memcacheds of the rollout that are not done.
 	waiting            map[types.NamespacedName]Candidate
 	replacing, stalled map[types.NamespacedName]bool
+	// failing holds the Memcacheds whose last reconciles failed.
+	failing map[types.NamespacedName]failure
 	// all is the number of Memcacheds in the rollout. It is 0 until each has been seen.
 	all int
 	// shown is the progress that waiting Memcacheds were last woken for.
@@ -96,10 +110,10 @@ type Limiter struct {
 
 // New returns a Limiter. limit is how many of all Memcacheds may replace their pods at the same time: a number or a
 // percentage, rounded down, at least 1. list returns all Memcacheds. wake enqueues one that may begin, or whose
-// Progress changed; it must not block.
-func New(limit intstr.IntOrString, list func(context.Context) ([]types.NamespacedName, error), wake func(types.NamespacedName)) *Limiter {
+// Progress changed; it must not block. now is time.Now, except in tests.
+func New(limit intstr.IntOrString, list func(context.Context) ([]types.NamespacedName, error), wake func(types.NamespacedName), now func() time.Time) *Limiter {
 	return &Limiter{
-		limit: limit, list: list, wake: wake,
+		limit: limit, list: list, wake: wake, now: now, failing: map[types.NamespacedName]failure{},
 		waiting: map[types.NamespacedName]Candidate{}, replacing: map[types.NamespacedName]bool{}, stalled: map[types.NamespacedName]bool{},
 	}
 }
@@ -110,6 +124,7 @@ func (l *Limiter) Restart() {
 	defer l.mu.Unlock()
 	l.unseen, l.all, l.shown = nil, 0, Progress{}
 	clear(l.waiting)
+	clear(l.failing)
 }
 
 // MayReplacePods reports whether the pods of c may be replaced now. If not, c waits and is woken in its turn.
@@ -141,20 +156,56 @@ func (l *Limiter) Report(ctx context.Context, key types.NamespacedName, outcome 
 	if !l.started(ctx) {
 		return false // The cache cannot be listed; a later reconcile of key reports it again.
 	}
-	isNew := l.unseen[key]
+	isNew := l.unseen[key] || l.failing[key].passed
 	delete(l.unseen, key)
+	delete(l.failing, key)
 	if !outcome.Deferred {
 		delete(l.waiting, key)
 		halted = l.record(key, outcome, isNew)
 	}
-	if len(l.unseen) == 0 {
+	if l.isComplete() {
 		l.proceed()
 	}
 	return halted && len(l.waiting) > 0
 }
 
-// record records the outcome for key, which does not wait. isNew reports that key was not seen before: it may
-// have begun before the start.
+// Fail records that a reconcile of key ended without an outcome: with a panic, a time-out or a denied request. After passOver
+// the rollout neither waits for key nor keeps a place for it. Once key can be reconciled again, it waits for its turn.
+// Fail reports whether the rollout goes on without key from now on.
+func (l *Limiter) Fail(ctx context.Context, key types.NamespacedName) (passed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.started(ctx) {
+		return false
+	}
+	f, ok := l.failing[key]
+	if !ok {
+		f.since = l.now()
+	}
+	passed = !f.passed && l.now().Sub(f.since) >= passOver && (l.unseen[key] || l.replacing[key])
+	f.passed = f.passed || passed
+	l.failing[key] = f
+	if f.passed {
+		delete(l.replacing, key)
+	}
+	if l.isComplete() {
+		l.proceed()
+	}
+	return passed
+}
+
+// isComplete reports whether each Memcached has been seen since the start, or is passed over.
+func (l *Limiter) isComplete() bool {
+	for key := range l.unseen {
+		if !l.failing[key].passed {
+			return false
+		}
+	}
+	return true
+}
+
+// record records the outcome for key, which does not wait. isNew reports that key was not seen before, or was passed over: it
+// may have begun before.
 func (l *Limiter) record(key types.NamespacedName, outcome Outcome, isNew bool) (halted bool) {
 	began := l.replacing[key] || l.stalled[key] || isNew && outcome.Replacing
 	before := len(l.stalled)

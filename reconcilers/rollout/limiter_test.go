@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -172,6 +173,75 @@ var halts = map[string]scenario{
 }
 
 func TestLimiter_HaltsWhenOneBecomesStalled(t *testing.T) { testScenarios(t, halts) }
+
+// failures say what a roll-out does about Memcacheds that cannot be reconciled.
+var failures = map[string]scenario{
+	"one that fails from the start is passed over after two minutes": {"1", []int32{1, 1}, func(c *cluster) {
+		c.broken["a"] = true
+		c.reconcileAll()
+		c.now = c.now.Add(time.Minute)
+		c.reconcile("a", "b")
+		c.expectOrder("")
+		c.now = c.now.Add(time.Minute)
+		c.reconcile("a")
+		c.reconcile("a")
+		c.expectOrder("b")
+		c.expectPassed("a")
+	}},
+	"one that failed for a moment is waited for": {"1", []int32{1, 1}, func(c *cluster) {
+		c.broken["b"] = true
+		c.reconcile("a", "b")
+		c.broken["b"] = false
+		c.now = c.now.Add(time.Hour)
+		c.reconcile("b")
+		c.expectOrder("a")
+		c.expectPassed()
+	}},
+	"one that recovers after it was passed over waits for its turn": {"1", []int32{1, 1}, func(c *cluster) {
+		c.broken["a"] = true
+		c.reconcileAll()
+		c.now = c.now.Add(2 * time.Minute)
+		c.reconcile("a")
+		c.broken["a"] = false
+		c.reconcile("a")
+		c.expectOrder("b")
+		c.finish("b")
+		c.expectOrder("b a")
+	}},
+	"one that fails while it replaces its pods makes room": {"1", []int32{1, 1, 1}, func(c *cluster) {
+		c.reconcileAll()
+		c.broken["a"] = true
+		c.reconcile("a")
+		c.now = c.now.Add(2 * time.Minute)
+		c.reconcile("a")
+		c.expectOrder("a b")
+		c.expectPassed("a")
+		c.broken["a"] = false
+		c.reconcile("a")
+		c.expectCounts(rollout.Counts{Waiting: 1, Replacing: 2})
+		c.finish("b")
+		c.expectOrder("a b")
+		c.finish("a")
+		c.expectOrder("a b c")
+	}},
+	"one that is deleted is forgotten": {"1", []int32{1, 1}, func(c *cluster) {
+		c.broken["a"] = true
+		c.reconcileAll()
+		delete(c.memcacheds, "a")
+		delete(c.broken, "a")
+		c.reconcile("a")
+		c.expectOrder("b")
+	}},
+}
+
+func TestLimiter_PassesOverFailures(t *testing.T) { testScenarios(t, failures) }
+
+func (c *cluster) expectPassed(want ...string) {
+	c.t.Helper()
+	if !slices.Equal(c.passed, want) {
+		c.t.Errorf("passed over %v, want %v", c.passed, want)
+	}
+}
 
 func TestLimiter_ShowsProgressInTenths(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcilers
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/example/memcached-operator/reconcilers/rollout"
+)
+
+// A Memcached whose reconcile panics does not keep the others from the changed templates.
+func TestReconcile_ReportsPanicToRollout(t *testing.T) {
+	t.Parallel()
+	broken, other := types.NamespacedName{Name: "broken"}, types.NamespacedName{Name: "other"}
+	now := time.Now()
+	var woken []types.NamespacedName
+	limiter := rollout.New(intstr.FromInt32(1), func(context.Context) ([]types.NamespacedName, error) {
+		return []types.NamespacedName{broken, other}, nil
+	}, func(key types.NamespacedName) { woken = append(woken, key) }, func() time.Time { return now })
+	if limiter.MayReplacePods(t.Context(), rollout.Candidate{NamespacedName: other}) {
+		t.Fatal("it begins before each Memcached was reconciled")
+	}
+	limiter.Report(t.Context(), other, rollout.Outcome{Deferred: true})
+	r := &Reconciler{rollout: limiter} // It panics, without a client.
+	for range 2 {
+		if len(woken) > 0 {
+			t.Fatal("it begins at once")
+		}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("there was no panic")
+				}
+			}()
+			_, _ = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: broken})
+		}()
+		now = now.Add(2 * time.Minute)
+	}
+	if len(woken) != 1 || woken[0] != other {
+		t.Errorf("%v begin, want %v", woken, other)
+	}
+}
