@@ -101,7 +101,10 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *unstructu
 	}
 	have := appliedTo(live)
 	last, known := a.lastAnswer(live)
-	if want == have || known && last.wanted == want && last.stored == have {
+	if known = known && last.wanted == want; !known {
+		last = answer{}
+	}
+	if want == have || known && last.stored == have {
 		return Result{Object: rendered, Action: Unchanged, Live: live, NotYetCached: notYetCached, Drift: last.drift, UnknownDrift: !known}, nil
 	}
 	if err := a.contention.Check(contendedObject(owner, rendered), string(want)); err != nil {

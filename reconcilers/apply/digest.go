@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,7 +69,8 @@ func hashFields(fields *fieldpath.Set) (string, error) {
 	return sum(serialized), nil
 }
 
-// withHash returns rendered with HashAnnotation. It shares all but metadata with rendered.
+// withHash returns rendered with HashAnnotation. It shares all but metadata with rendered. The error is a SchemaError if
+// an annotation is not a text.
 func withHash(rendered *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	content, err := json.Marshal(rendered.Object) // Maps are encoded in order.
 	if err != nil {
@@ -84,12 +84,14 @@ func withHash(rendered *unstructured.Unstructured) (*unstructured.Unstructured, 
 		}
 		hash += "." + sum(content)
 	}
-	annotations := maps.Clone(rendered.GetAnnotations())
-	if annotations == nil {
-		annotations = map[string]string{}
+	object := copyMetadata(rendered)
+	annotations := map[string]string{}
+	if rendered, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "annotations"); rendered != nil {
+		if annotations, _, err = unstructured.NestedStringMap(object.Object, "metadata", "annotations"); err != nil {
+			return nil, &SchemaError{object.GetKind(), object.GetName(), err}
+		}
 	}
 	annotations[HashAnnotation] = hash
-	object := copyMetadata(rendered)
 	object.SetAnnotations(annotations)
 	return object, nil
 }

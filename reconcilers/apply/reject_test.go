@@ -50,6 +50,10 @@ var rejections = map[string]struct {
 		change: setsField("three", "spec", "replicas"),
 		words:  []string{"Deployment cache", "spec.replicas: expected a number"},
 	},
+	"sets an annotation that is no text": {
+		change: setsField(map[string]any{"a": int64(1)}, "metadata", "annotations"),
+		words:  []string{"Deployment cache", "metadata.annotations", `"a"`},
+	},
 	"sets an invalid quantity": {
 		change: func(_ *env, deployment *unstructured.Unstructured) {
 			container(deployment)["resources"] = map[string]any{"limits": map[string]any{"memory": "much"}}

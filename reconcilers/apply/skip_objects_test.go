@@ -35,6 +35,7 @@ var skipped = map[string]string{
 	"a probe by HTTP":                           podTemplate(`{containers: [{name: a, image: a, livenessProbe: {httpGet: {port: web, httpHeaders: [{name: Host, value: a}]}}}]}`),
 	"a Deployment of size 0":                    `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 0, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: {containers: [{name: a, image: a}]}}}}`,
 	"numbers or percents":                       `{apiVersion: apps/v1, kind: Deployment, spec: {strategy: {rollingUpdate: {maxSurge: 25%, maxUnavailable: 0}}, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: {containers: [{name: a, image: a}]}}}}`,
+	"no annotations":                            `{apiVersion: v1, kind: ConfigMap, metadata: {annotations: null}}`,
 	"annotations":                               `{apiVersion: v1, kind: ConfigMap, metadata: {annotations: {example.com/a: "", example.com/b: "true", example.com/c: "line\nline"}}}`,
 	"a ConfigMap":                               `{apiVersion: v1, kind: ConfigMap, data: {a: "1", b: "", c: "a\nb\n"}, binaryData: {d: AAEC}}`,
 	"an immutable ConfigMap":                    `{apiVersion: v1, kind: ConfigMap, immutable: true, data: {a: "1"}}`,
