@@ -256,9 +256,8 @@ func skipped(kind, why string) given {
 // applied adds result for the Deployment.
 func applied(result apply.Result) given {
 	return func(o *Observation) {
-		result.Object = &unstructured.Unstructured{}
-		result.Object.SetKind("Deployment")
-		result.Object.SetName("cache")
-		o.Results = append(o.Results, result)
+		added := result
+		added.Object = object("Deployment", "cache")
+		o.Results = append(o.Results, added)
 	}
 }
