@@ -27,7 +27,7 @@ const reportVariable = "SCALE_REPORT"
 const (
 	createSize        = 1000
 	ratioGoal         = 1.25
-	reconcilesGoal    = 4.0
+	reconcilesGoal    = 6.0 // its own event, those of four writes unless they come together, and that of the Deployment controller
 	cpuGoal           = 8 * time.Millisecond
 	emptyGoal         = 40 << 20
 	rssSize           = 10_000
