@@ -86,7 +86,7 @@ func withHash(rendered *unstructured.Unstructured) (*unstructured.Unstructured, 
 	}
 	object := copyMetadata(rendered)
 	annotations := map[string]string{}
-	if rendered, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "annotations"); rendered != nil {
+	if value, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "annotations"); value != nil {
 		if annotations, _, err = unstructured.NestedStringMap(object.Object, "metadata", "annotations"); err != nil {
 			return nil, &SchemaError{object.GetKind(), object.GetName(), err}
 		}
