@@ -10,6 +10,7 @@ import (
 )
 
 func TestRun_ExitStatus(t *testing.T) {
+	t.Parallel()
 	for sentence, test := range map[string]struct {
 		script string
 		status int
@@ -21,6 +22,7 @@ func TestRun_ExitStatus(t *testing.T) {
 		"the command's children are not tied to anything": {"env", 0, "KUBECONFIG="},
 	} {
 		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
 			dir := newDir(t)
 			printed, status := output(t, "run", "--dir="+dir, "--without-controllers", "--", "sh", "-c", test.script)
 			if status != test.status || !strings.Contains(printed, test.want) {
@@ -37,6 +39,7 @@ func TestRun_ExitStatus(t *testing.T) {
 }
 
 func TestRun_ReportsMissingCommand(t *testing.T) {
+	t.Parallel()
 	printed, status := output(t, "run", "--without-controllers", "--", "no-such-command")
 	if status != 1 || !strings.Contains(printed, "no-such-command") {
 		t.Errorf("exit status %d: want 1 and the command named", status)
@@ -44,6 +47,7 @@ func TestRun_ReportsMissingCommand(t *testing.T) {
 }
 
 func TestRun_StopsOnCtrlC(t *testing.T) {
+	t.Parallel()
 	dir := newDir(t)
 	cmd := command(t, "run", "--dir="+dir, "--without-controllers", "--", "sh", "-c", "echo running; exec sleep 600")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -18,6 +18,7 @@ import (
 )
 
 func TestServe_StartsControlPlane(t *testing.T) {
+	t.Parallel()
 	s := startServer(t, "--nodes=4")
 	t.Run("a pod becomes Ready on a simulated node", s.runsPods)
 	t.Run("the nodes lie in three zones", s.spansZones)
@@ -102,6 +103,7 @@ func (s *server) keepsToItsDirectory(t *testing.T) {
 }
 
 func TestServe_SideBySide(t *testing.T) {
+	t.Parallel()
 	one, other := launchServer(t, "--without-controllers"), launchServer(t, "--without-controllers")
 	one.awaitReady(t)
 	other.awaitReady(t)
@@ -125,6 +127,7 @@ func TestServe_SideBySide(t *testing.T) {
 }
 
 func TestServe_Endings(t *testing.T) {
+	t.Parallel()
 	for sentence, test := range map[string]struct {
 		args   []string
 		end    func(*testing.T, *server)
@@ -158,6 +161,7 @@ func TestServe_Endings(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
 			s := startServer(t, append(test.args, "--without-controllers")...)
 			test.end(t, s)
 			if status := s.wait(t); status != test.status {
@@ -172,6 +176,7 @@ func TestServe_Endings(t *testing.T) {
 }
 
 func TestServe_RemovesFilesWhenInterrupted(t *testing.T) {
+	t.Parallel()
 	dir := newDir(t)
 	s := launchServer(t, "--dir="+dir)
 	waitFor(t, "etcd to start", func() bool { return len(processes(t, "/etcd --advertise", dir)) > 0 })
@@ -186,6 +191,7 @@ func TestServe_RemovesFilesWhenInterrupted(t *testing.T) {
 }
 
 func TestServe_NamesFailedController(t *testing.T) {
+	t.Parallel()
 	dir := newDir(t)
 	s := startServer(t, "--dir="+dir)
 	kill(t, "/kube-scheduler ", dir)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestUp_ThenDown(t *testing.T) {
+	t.Parallel()
 	dir := newDir(t)
 	kubeconfig := filepath.Join(dir, "kubeconfig")
 	// The steps build on one another, so they are in order.
@@ -81,6 +82,7 @@ func wantUsable(t *testing.T, dir string) {
 }
 
 func TestDown_RemovesDirectoryAfterSIGKILL(t *testing.T) {
+	t.Parallel()
 	dir := newDir(t)
 	s := startServer(t, "--dir="+dir, "--without-controllers")
 	s.signal(t, syscall.SIGKILL)
