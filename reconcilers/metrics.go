@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/reconcilers/rollout"
 )
 
 var (
@@ -103,15 +102,15 @@ func (m *memcacheds) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// rolloutCollector collects the counts of a Limiter.
-type rolloutCollector struct{ limiter *rollout.Limiter }
+// rolloutCollector collects the counts of the roll-out of the templates in use.
+type rolloutCollector struct{ reconciler *Reconciler }
 
 // Describe implements prometheus.Collector.
 func (c rolloutCollector) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- rolloutDesc }
 
 // Collect implements prometheus.Collector.
 func (c rolloutCollector) Collect(collected chan<- prometheus.Metric) {
-	counts := c.limiter.Counts()
+	counts := c.reconciler.templates.Load().rollout.Counts()
 	for state, n := range map[string]int{"waiting": counts.Waiting, "replacing": counts.Replacing, "stalled": counts.Stalled} {
 		collected <- prometheus.MustNewConstMetric(rolloutDesc, prometheus.GaugeValue, float64(n), state)
 	}

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,17 +23,11 @@ import (
 // observation is what one reconcile knows. Each step adds to it.
 type observation struct {
 	status.Observation
-	// unavailable holds why optional kinds are unavailable.
-	unavailable map[schema.GroupVersionKind]discovery.Unavailability
+	templates *templateSet
 	// pruned holds the objects that were pruned.
 	pruned []client.Object
 	// reported is set once the rollout has the outcome.
 	reported *bool
-}
-
-// isAvailable reports whether objects of kind can be applied.
-func (o *observation) isAvailable(kind schema.GroupVersionKind) bool {
-	return o.unavailable[kind] == discovery.Available
 }
 
 // skip records that object was rendered but not applied.
@@ -64,10 +57,7 @@ func (r *Reconciler) observe(ctx context.Context, req ctrl.Request) (*observatio
 		return nil, fmt.Errorf("listing the pods: %w", err)
 	}
 	isForeign := func(pod corev1.Pod) bool { return !isPodOf(mc, &pod) }
-	return &observation{
-		Observation: status.Observation{Memcached: mc, Pods: slices.DeleteFunc(pods.Items, isForeign)},
-		unavailable: r.optional.Snapshot(),
-	}, nil
+	return &observation{Observation: status.Observation{Memcached: mc, Pods: slices.DeleteFunc(pods.Items, isForeign)}}, nil
 }
 
 // isPodOf reports whether pod, whose labels name mc, is controlled by a workload of mc: by a
@@ -87,7 +77,7 @@ func (r *Reconciler) deployment(ctx context.Context, observed *observation) (*ap
 			return deployment, nil
 		}
 	}
-	if !slices.Contains(r.kinds, appsv1.SchemeGroupVersion.WithKind("Deployment")) {
+	if !slices.Contains(observed.templates.Found.Kinds, appsv1.SchemeGroupVersion.WithKind("Deployment")) {
 		return nil, nil
 	}
 	object, err := r.pendingWrites.Get(ctx, r.client, client.ObjectKeyFromObject(mc), &appsv1.Deployment{})

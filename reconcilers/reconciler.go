@@ -6,11 +6,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,7 +21,6 @@ import (
 	"github.com/example/memcached-operator/internal/transport"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/discovery"
-	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/reconcilers/rollout"
 	"github.com/example/memcached-operator/reconcilers/status"
 )
@@ -39,23 +37,17 @@ type Reconciler struct {
 	pendingWrites *apply.PendingWrites
 	contention    *apply.Contention
 
-	// templates is held by each reconcile, for reading, and by Reload, which replaces the three fields below and the
-	// templates of optional.
-	templates sync.RWMutex
-	renderer  *render.Renderer
-	applier   *apply.Applier
-	kinds     []schema.GroupVersionKind
+	templates atomic.Pointer[templateSet]
 
 	newApplier              func(*apply.Types) *apply.Applier
 	optional                *discovery.Watcher
-	rollout                 *rollout.Limiter
 	watches                 *watches
 	recorder                recorder
 	now                     func() time.Time
 	conflictRecheckInterval time.Duration
 	concurrency             int
 	onWarm                  func()
-	// queue is the controller's work queue; nil until the controller starts.
+	// queue is the controller's work queue.
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
@@ -64,20 +56,19 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	memory.Begin()
 	defer memory.End()
-	r.templates.RLock()
-	defer r.templates.RUnlock()
+	templates := r.templates.Load()
 	var err error
 	reported := false
 	defer func() { // also after a panic
 		if reported || errors.Is(ctx.Err(), context.Canceled) || transport.IsNotSent(err) {
 			return
 		}
-		if r.rollout.Fail(context.WithoutCancel(ctx), req.NamespacedName) {
+		if templates.rollout.Fail(context.WithoutCancel(ctx), req.NamespacedName) {
 			log.FromContext(ctx).Info("Rollout of changed templates goes on without this Memcached, whose reconciles fail")
 		}
 	}()
 	var result ctrl.Result
-	result, err = r.reconcile(ctx, req, &reported)
+	result, err = r.reconcile(ctx, req, templates, &reported)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		// The operator stops. The next leader reconciles every Memcached.
 		return ctrl.Result{}, nil
@@ -92,17 +83,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // reconcile sets reported once the rollout has the outcome.
-func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, reported *bool) (ctrl.Result, error) {
+func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, templates *templateSet, reported *bool) (ctrl.Result, error) {
 	observed, err := r.observe(ctx, req)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if observed == nil {
-		r.rollout.Report(ctx, req.NamespacedName, rollout.Outcome{})
+		templates.rollout.Report(ctx, req.NamespacedName, rollout.Outcome{})
 		*reported = true
 		return ctrl.Result{}, nil
 	}
-	observed.reported = reported
+	observed.templates, observed.reported = templates, reported
 	if status.IsPaused(observed.Memcached) {
 		return r.report(ctx, observed)
 	}
@@ -111,7 +102,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, reported *
 		observed.RenderErr = err
 		return r.report(ctx, observed)
 	}
-	owner := r.applier.Owner(observed.Memcached)
+	owner := templates.applier.Owner(observed.Memcached)
 	owner.MayReplacePods = r.mayReplacePods(ctx, observed)
 	if err := r.apply(ctx, observed, owner, desired); err != nil {
 		return requeueIfStale(ctx, err, deletionPollInterval)
@@ -130,13 +121,13 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, reported *
 func (r *Reconciler) render(observed *observation) ([]*unstructured.Unstructured, error) {
 	start := time.Now()
 	defer func() { renderSeconds.Observe(time.Since(start).Seconds()) }()
-	rendered, err := r.renderer.Render(observed.Memcached)
+	rendered, err := observed.templates.Renderer.Render(observed.Memcached)
 	return slices.DeleteFunc(rendered, func(object *unstructured.Unstructured) bool {
-		kind := object.GroupVersionKind()
-		if observed.isAvailable(kind) {
+		reason := observed.templates.Unavailability(object.GroupVersionKind())
+		if reason == discovery.Available {
 			return false
 		}
-		observed.skip(object, observed.unavailable[kind])
+		observed.skip(object, reason)
 		return true
 	}), err
 }
@@ -144,9 +135,9 @@ func (r *Reconciler) render(observed *observation) ([]*unstructured.Unstructured
 // apply applies desired and collects the results. Objects of a kind that the API server no longer
 // serves are skipped. The error is that of owner.Verify.
 func (r *Reconciler) apply(ctx context.Context, observed *observation, owner *apply.Owner, desired []*unstructured.Unstructured) error {
-	results, err := r.applier.Apply(ctx, owner, desired)
+	results, err := observed.templates.applier.Apply(ctx, owner, desired)
 	for _, result := range results {
-		if result.Err != nil && r.optional.IsGone(ctx, result.Object.GroupVersionKind(), result.Err) {
+		if result.Err != nil && r.optional.Gone(ctx, observed.templates.Templates, result.Object.GroupVersionKind(), result.Err) {
 			observed.skip(result.Object, discovery.NotServed)
 			continue
 		}
@@ -163,14 +154,8 @@ func (r *Reconciler) prune(ctx context.Context, observed *observation, owner *ap
 	}) {
 		return nil
 	}
-	kinds := slices.Clone(r.kinds)
-	for _, kind := range r.optional.Kinds() {
-		if observed.isAvailable(kind) {
-			kinds = append(kinds, kind)
-		}
-	}
 	var err error
-	observed.pruned, err = r.applier.Prune(ctx, owner, kinds, desired)
+	observed.pruned, err = observed.templates.applier.Prune(ctx, owner, observed.templates.Kinds(), desired)
 	if stale, ok := errors.AsType[*apply.StaleOwnerError](err); ok {
 		return stale
 	}
@@ -191,7 +176,7 @@ func (r *Reconciler) report(ctx context.Context, observed *observation) (ctrl.Re
 	}
 	observed.Now = r.now()
 	if isDeferred(observed) {
-		observed.RolloutNote = r.rollout.Progress().String()
+		observed.RolloutNote = observed.templates.rollout.Progress().String()
 	}
 	next := status.Compute(observed.Observation)
 	r.recorder.record(ctx, observed, next)

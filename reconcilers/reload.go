@@ -6,23 +6,27 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/discovery"
 	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
+	"github.com/example/memcached-operator/reconcilers/rollout"
 )
 
+// templateSet is what a reconcile uses from begin to end. It never changes: another one takes its place.
+type templateSet struct {
+	*discovery.Templates
+
+	applier *apply.Applier
+	// rollout is the roll-out of these templates.
+	rollout *rollout.Limiter
+}
+
 // Reload replaces the templates by those of renderer, for which preflight.Check returned found, and reconciles all
-// Memcacheds. It is called once the manager has started, and not concurrently. After an error the templates are
-// those of before.
-//
-// Kinds that are no longer in the templates are watched until the operator ends: their objects have to be
-// pruned.
+// Memcacheds. It is called once the manager has started. After an error the templates are those of before. Reconciles in
+// progress end with the templates that they began with.
 func (r *Reconciler) Reload(ctx context.Context, renderer *render.Renderer, found *preflight.Result) error {
-	for _, kind := range found.Kinds {
-		if err := r.watches.Watch(ctx, kind); err != nil {
-			return err
-		}
-	}
-	if err := r.replaceTemplates(ctx, renderer, found); err != nil {
+	if err := r.optional.Reload(ctx, renderer, found); err != nil {
 		return err
 	}
 	keys, err := r.memcachedKeys(ctx)
@@ -35,14 +39,15 @@ func (r *Reconciler) Reload(ctx context.Context, renderer *render.Renderer, foun
 	return nil
 }
 
-// replaceTemplates waits for the reconciles in progress and replaces the templates.
-func (r *Reconciler) replaceTemplates(ctx context.Context, renderer *render.Renderer, found *preflight.Result) error {
-	r.templates.Lock()
-	defer r.templates.Unlock()
-	if err := r.optional.Reload(ctx, renderer, found); err != nil {
-		return err
+// use puts templates into use. It is called by one goroutine at a time.
+func (r *Reconciler) use(templates *discovery.Templates) {
+	before := r.templates.Load()
+	next := &templateSet{templates, before.applier, before.rollout}
+	if templates.Found != before.Found {
+		next.applier = r.newApplier(templates.Found.Types)
 	}
-	r.renderer, r.applier, r.kinds = renderer, r.newApplier(found.Types), found.Kinds
-	r.rollout.Restart()
-	return nil
+	if templates.Renderer != before.Renderer {
+		next.rollout = before.rollout.Next()
+	}
+	r.templates.Store(next)
 }

@@ -67,14 +67,12 @@ func (v Validator) ValidateDelete(context.Context, *cachev1alpha1.Memcached) (ad
 
 // review renders mc. The error is the message that the condition Stalled would have.
 func (v Validator) review(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, admission.Warnings, error) {
-	r := v.reconciler
-	r.templates.RLock()
-	defer r.templates.RUnlock()
+	templates := v.reconciler.templates.Load()
 	if mc.Name == "" { // The API server generates it after admission.
 		mc = mc.DeepCopy()
 		mc.Name = mc.GenerateName + "xxxxx"
 	}
-	objects, err := r.renderer.Render(mc)
+	objects, err := templates.Renderer.Render(mc)
 	if err != nil {
 		return nil, nil, errors.New(sanitize.Message(err))
 	}
@@ -82,9 +80,8 @@ func (v Validator) review(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 	if short := render.MemoryWarning(objects, mc.Name); short != "" {
 		warnings = append(warnings, short)
 	}
-	unavailable := r.optional.Snapshot()
 	for _, object := range objects {
-		if reason := unavailable[object.GroupVersionKind()]; reason != discovery.Available {
+		if reason := templates.Unavailability(object.GroupVersionKind()); reason != discovery.Available {
 			warnings = append(warnings, fmt.Sprintf("%s is skipped: %s", object.GetKind(), reason))
 		}
 	}

@@ -29,7 +29,7 @@ func (r *Reconciler) mayReplacePods(ctx context.Context, observed *observation) 
 		return nil
 	}
 	return func(outdated string) bool {
-		return r.rollout.MayReplacePods(ctx, rollout.Candidate{
+		return observed.templates.rollout.MayReplacePods(ctx, rollout.Candidate{
 			NamespacedName: client.ObjectKeyFromObject(mc),
 			Outdated:       outdated,
 			Ready:          meta.IsStatusConditionTrue(mc.Status.Conditions, cachev1alpha1.ConditionReady),
@@ -46,7 +46,7 @@ func isDeferred(observed *observation) bool {
 // reportToRollout reports the outcome of a reconcile that computed the status next.
 func (r *Reconciler) reportToRollout(ctx context.Context, observed *observation, next cachev1alpha1.MemcachedStatus) {
 	ready := meta.FindStatusCondition(next.Conditions, cachev1alpha1.ConditionReady)
-	halted := r.rollout.Report(ctx, client.ObjectKeyFromObject(observed.Memcached), rollout.Outcome{
+	halted := observed.templates.rollout.Report(ctx, client.ObjectKeyFromObject(observed.Memcached), rollout.Outcome{
 		Deferred:  isDeferred(observed),
 		NotReady:  ready.Status == metav1.ConditionFalse && next.LastReadyGeneration == next.ObservedGeneration,
 		Replacing: isReplacingPods(observed.Deployment),
@@ -84,7 +84,5 @@ func (r *Reconciler) memcachedKeys(ctx context.Context) ([]types.NamespacedName,
 
 // enqueue adds the Memcached of key to the work queue.
 func (r *Reconciler) enqueue(key types.NamespacedName) {
-	if r.queue != nil {
-		r.queue.Add(reconcile.Request{NamespacedName: key})
-	}
+	r.queue.Add(reconcile.Request{NamespacedName: key})
 }

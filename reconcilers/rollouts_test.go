@@ -27,7 +27,8 @@ func TestReconcile_ReportsPanicToRollout(t *testing.T) {
 		t.Fatal("it begins before each Memcached was reconciled")
 	}
 	limiter.Report(t.Context(), other, rollout.Outcome{Deferred: true})
-	r := &Reconciler{rollout: limiter} // It panics, without a client.
+	r := &Reconciler{} // It panics, without a client.
+	r.templates.Store(&templateSet{rollout: limiter})
 	for range 2 {
 		if len(woken) > 0 {
 			t.Fatal("it begins at once")

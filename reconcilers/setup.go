@@ -5,6 +5,7 @@ package reconcilers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -30,6 +32,9 @@ import (
 	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/reconcilers/rollout"
 )
+
+// controllerName is the controller's name in metrics and logs.
+const controllerName = "memcached"
 
 // reconcileTimeout bounds one reconcile. A slow API server makes it fail, and it is retried.
 const reconcileTimeout = 2 * time.Minute
@@ -72,28 +77,28 @@ func New(mgr ctrl.Manager, options Options) *Reconciler {
 	pendingWrites, contention := apply.NewPendingWrites(mgr.GetScheme()), apply.NewContention(time.Now)
 	watches := &watches{mgr: mgr, pendingWrites: pendingWrites, kinds: map[schema.GroupVersionKind]bool{}}
 	r := &Reconciler{
-		client:   mgr.GetClient(),
-		renderer: options.Renderer,
+		client: mgr.GetClient(),
 		newApplier: func(types *apply.Types) *apply.Applier {
 			return apply.New(mgr.GetClient(), mgr.GetAPIReader(), types, pendingWrites,
 				apply.Options{Reduce: reduce, Contention: contention})
 		},
 		pendingWrites:           pendingWrites,
 		contention:              contention,
-		kinds:                   options.Preflight.Kinds,
-		optional:                discovery.New(options.Renderer, options.Preflight, watches, options.DiscoveryInterval),
 		watches:                 watches,
 		recorder:                newRecorder(mgr.GetEventRecorder(apply.FieldManager)),
 		now:                     time.Now,
 		conflictRecheckInterval: cmp.Or(options.ConflictRecheckInterval, conflictRecheckInterval),
 		concurrency:             options.Concurrency,
 		onWarm:                  options.OnWarm,
+		queue: fairqueue.New(controllerName,
+			workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry), options.Concurrency),
 	}
 	if options.MaxRolling == (intstr.IntOrString{}) {
 		options.MaxRolling = intstr.FromString(DefaultMaxRolling)
 	}
-	r.applier = r.newApplier(options.Preflight.Types)
-	r.rollout = rollout.New(options.MaxRolling, r.memcachedKeys, r.enqueue, time.Now)
+	first := discovery.NewTemplates(options.Renderer, options.Preflight)
+	r.optional = discovery.New(first, r.use, watches, options.DiscoveryInterval)
+	r.templates.Store(&templateSet{first, r.newApplier(options.Preflight.Types), rollout.New(options.MaxRolling, r.memcachedKeys, r.enqueue, time.Now)})
 	return r
 }
 
@@ -103,19 +108,20 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		return fmt.Errorf("indexing pods: %w", err)
 	}
 	c, err := ctrl.NewControllerManagedBy(mgr).
-		Named("memcached").
+		Named(controllerName).
 		For(&cachev1alpha1.Memcached{}, builder.WithPredicates(specChanged, changed(r.pendingWrites))).
 		Watches(&cachev1alpha1.Memcached{}, batched(&handler.EnqueueRequestForObject{}), builder.WithPredicates(statusChanged, changed(r.pendingWrites))).
 		Watches(&corev1.Pod{}, batched(handler.EnqueueRequestsFromMapFunc(mapPodToMemcached)), builder.WithPredicates(podChanged)).
 		WatchesRawSource(source.Channel(r.optional.Changed(), handler.EnqueueRequestsFromMapFunc(r.mapToAllMemcacheds))).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.concurrency,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 			ReconciliationTimeout:   reconcileTimeout,
 			// Caches and queue are filled before the replica holds the lease, so that a new
 			// leader reconciles at once.
 			EnableWarmup: new(true),
-			NewQueue:     r.newQueue,
+			NewQueue: func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+				return r.queue
+			},
 		}).
 		Build(r)
 	if err != nil {
@@ -125,12 +131,12 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		return fmt.Errorf("setting up the controller: %w", err)
 	}
 	r.watches.controller = c
-	for _, kind := range r.kinds {
+	for _, kind := range r.templates.Load().Found.Kinds {
 		if err := r.watches.Watch(ctx, kind); err != nil {
 			return err
 		}
 	}
-	if err := mgr.Add(r.optional); err != nil {
+	if err := errors.Join(mgr.Add(r.optional), mgr.Add(manager.RunnableFunc(r.optional.Lead))); err != nil {
 		return fmt.Errorf("setting up the discovery of optional kinds: %w", err)
 	}
 	counts := newMemcacheds()
@@ -143,7 +149,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	}
 	// A second manager in one process, as in tests, is not counted.
 	_ = metrics.Registry.Register(counts)
-	_ = metrics.Registry.Register(rolloutCollector{r.rollout})
+	_ = metrics.Registry.Register(rolloutCollector{r})
 	return nil
 }
 
@@ -152,12 +158,6 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 func (r *Reconciler) DiscoverKinds(ctx context.Context) error {
 	_, err := r.optional.Refresh(ctx)
 	return err
-}
-
-// newQueue returns the controller's work queue, which is fair between namespaces.
-func (r *Reconciler) newQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	r.queue = fairqueue.New(name, limiter, r.concurrency)
-	return r.queue
 }
 
 // warmup calls done when the controller has filled its caches and its queue. It runs in every

@@ -3,7 +3,6 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,12 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/example/memcached-operator/internal/diff"
 	"github.com/example/memcached-operator/internal/templates"
-	"github.com/example/memcached-operator/reconcilers/render"
 )
 
 const diffLong = `Diff compares what this version of the operator would apply, with these templates, to the objects in a cluster. It prints a
@@ -108,10 +107,15 @@ func (o *diffOptions) run(cmd *cobra.Command, streams Streams, names []string) e
 	if err != nil {
 		return err
 	}
-	cluster, err := newCluster(ctx, cfg, renderer)
+	cluster, err := newCluster(cfg, renderer.Kinds())
 	if err != nil {
 		return err
 	}
+	openShift, err := cluster.IsOpenShift(ctx)
+	if err != nil {
+		return err
+	}
+	renderer = renderer.ForOpenShift(openShift)
 	memcacheds, err := cluster.List(ctx, namespace, names...)
 	if err != nil {
 		return err
@@ -177,20 +181,13 @@ func (o *diffOptions) connect() (*rest.Config, string, error) {
 	return cfg, namespace, nil
 }
 
-// newCluster returns the cluster of cfg for the objects of renderer, which it tells whether it is OpenShift.
-func newCluster(ctx context.Context, cfg *rest.Config, renderer *render.Renderer) (*diff.Cluster, error) {
-	// Objects of kinds that the templates no longer contain are pruned.
+// newCluster returns the cluster of cfg for objects of kinds, and of those that the templates no longer contain, which are pruned.
+func newCluster(cfg *rest.Config, kinds []schema.GroupVersionKind) (*diff.Cluster, error) {
 	shipped, err := (&templates.Options{}).Renderer()
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := diff.NewCluster(cfg, append(renderer.Kinds(), shipped.Kinds()...))
-	if err != nil {
-		return nil, err
-	}
-	openShift, err := cluster.IsOpenShift(ctx)
-	renderer.SetOpenShift(openShift)
-	return cluster, err
+	return diff.NewCluster(cfg, append(kinds, shipped.Kinds()...))
 }
 
 // print prints comparisons. The error is errDiffers when something differs, and another one when a Memcached

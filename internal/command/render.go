@@ -109,7 +109,7 @@ func (o *renderOptions) run(cmd *cobra.Command, streams Streams) error {
 	if err != nil {
 		return err
 	}
-	renderer.SetOpenShift(o.openShift)
+	renderer = renderer.ForOpenShift(o.openShift)
 	validator, err := admission.New()
 	if err != nil {
 		return err

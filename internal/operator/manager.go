@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -96,16 +97,20 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	if err := retryStart(ctx, log.FromContext(ctx), func() error { return reconciler.DiscoverKinds(ctx) }); err != nil {
 		return nil, err
 	}
-	return mgr, errors.Join(addOptional(mgr, cfg, reconciler, tree, o), addProbes(mgr))
+	return mgr, errors.Join(addOptional(ctx, mgr, cfg, reconciler, tree, o), addProbes(mgr))
 }
 
 // addOptional adds the reload of templates and the webhook to mgr, if o turns them on.
-func addOptional(mgr ctrl.Manager, cfg *rest.Config, reconciler *reconcilers.Reconciler, tree render.Tree, o *options) error {
+func addOptional(ctx context.Context, mgr ctrl.Manager, cfg *rest.Config, reconciler *reconcilers.Reconciler, tree render.Tree, o *options) error {
 	if o.templates.Dir != "" {
 		check := func(ctx context.Context, renderer *render.Renderer) (*preflight.Result, error) {
 			return checkReload(ctx, cfg, mgr.GetScheme(), renderer, o)
 		}
-		if err := mgr.Add(newReloader(mgr, &o.templates, tree, check, reconciler.Reload)); err != nil {
+		api, err := kubernetes.NewForConfig(cfg)
+		if err != nil {
+			return fmt.Errorf("creating API clients: %w", err)
+		}
+		if err := mgr.Add(newReloader(ctx, api, &o.templates, tree, check, reconciler.Reload)); err != nil {
 			return err
 		}
 	}

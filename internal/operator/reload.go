@@ -17,8 +17,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/events"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -36,9 +36,11 @@ const (
 	settleTime    = 200 * time.Millisecond
 	maxSettleTime = 2 * time.Second
 	// pollInterval is the interval at which the templates are read without a notification. Some file systems give
-	// none, nor does a change of a symbolic link above the directory. It is also the interval at which rejected
-	// templates are checked again, since the API server may have been the reason.
+	// none, nor does a change of a symbolic link above the directory.
 	pollInterval = 30 * time.Second
+	// Rejected templates are checked again, since the API server may have been the reason: missing permissions, a missing
+	// kind, a policy. Each check takes a dry-run of every object, so the delay doubles from pollInterval to maxRecheck.
+	maxRecheck = 10 * time.Minute
 	// maxNesting bounds the nesting of directories, as LoadTree does.
 	maxNesting = 16
 	// maxNote is the maximum size of an event's note, in bytes.
@@ -64,25 +66,30 @@ func init() {
 
 // reloader reloads the templates when a file in --manifests-dir changes. It implements manager.Runnable.
 type reloader struct {
-	options  *templates.Options
-	check    func(context.Context, *render.Renderer) (*preflight.Result, error)
-	reload   func(context.Context, *render.Renderer, *preflight.Result) error
-	recorder events.EventRecorder
+	options *templates.Options
+	check   func(context.Context, *render.Renderer) (*preflight.Result, error)
+	reload  func(context.Context, *render.Renderer, *preflight.Result) error
+	events  events.EventBroadcasterAdapter
 	// pod is the operator's pod, which events are about; nil outside a cluster.
 	pod *corev1.Pod
 	// active are the templates in use.
 	active render.Tree
 	// rejected is why the templates in the directory are not in use; empty if they are.
 	rejected string
+	// refused are the templates that were rejected, which are checked again after recheck; nil if they could not be read.
+	refused   render.Tree
+	recheck   time.Time
+	recheckIn time.Duration
 }
 
 // newReloader returns a reloader of options.Dir. active are the templates in use. check checks templates with the API
-// server, and reload puts them into use.
-func newReloader(mgr ctrl.Manager, options *templates.Options, active render.Tree,
+// server, and reload puts them into use. Events are written by api, also by a replica that is not the leader.
+func newReloader(ctx context.Context, api kubernetes.Interface, options *templates.Options, active render.Tree,
 	check func(context.Context, *render.Renderer) (*preflight.Result, error),
 	reload func(context.Context, *render.Renderer, *preflight.Result) error,
 ) *reloader {
-	return &reloader{options: options, check: check, reload: reload, recorder: mgr.GetEventRecorder(apply.FieldManager), pod: ownPod(), active: active}
+	broadcaster := events.NewEventBroadcasterAdapterWithContext(ctx, api)
+	return &reloader{options: options, check: check, reload: reload, events: broadcaster, pod: ownPod(), active: active}
 }
 
 // ownPod returns name and namespace of the operator's pod, or nil outside a cluster.
@@ -105,6 +112,8 @@ func (r *reloader) NeedLeaderElection() bool { return false }
 // Start implements manager.Runnable.
 func (r *reloader) Start(ctx context.Context) error {
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("templates"))
+	r.events.StartRecordingToSink(ctx.Done())
+	defer r.events.Shutdown()
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		log.FromContext(ctx).Info("Changed templates are found by reading them", "interval", pollInterval.String(), "reason", err.Error())
@@ -184,12 +193,17 @@ func (r *reloader) update(ctx context.Context) {
 		if r.rejected != "" {
 			log.FromContext(ctx).Info("The rejected change of the templates was undone")
 		}
-		r.rejected = ""
+		r.refused, r.rejected = nil, ""
 		reloadSuccessful.Set(1)
 		return
 	}
 	if err == nil {
+		known := r.refused != nil && maps.EqualFunc(tree, r.refused, bytes.Equal)
+		if known && time.Now().Before(r.recheck) {
+			return
+		}
 		err = r.replace(ctx, tree)
+		r.refuse(tree, known)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -197,7 +211,7 @@ func (r *reloader) update(ctx context.Context) {
 		r.reject(ctx, err)
 	default:
 		files := changedFiles(r.active, tree)
-		r.active, r.rejected = tree, ""
+		r.active, r.refused, r.rejected = tree, nil, ""
 		reloadSuccessful.Set(1)
 		log.FromContext(ctx).Info("Templates reloaded", "changed", files)
 		r.event(corev1.EventTypeNormal, "TemplatesReloaded", "templates reloaded; changed: "+strings.Join(files, ", "))
@@ -227,6 +241,15 @@ func (r *reloader) replace(ctx context.Context, tree render.Tree) error {
 	return r.reload(ctx, renderer, found)
 }
 
+// refuse puts off the next check of tree, longer if it was known to be rejected.
+func (r *reloader) refuse(tree render.Tree, known bool) {
+	if !known {
+		r.recheckIn = 0
+	}
+	r.recheckIn = min(max(2*r.recheckIn, pollInterval), maxRecheck)
+	r.refused, r.recheck = tree, time.Now().Add(r.recheckIn)
+}
+
 // reject reports that the templates in the directory are not used, unless that was reported before.
 func (r *reloader) reject(ctx context.Context, err error) {
 	reloadSuccessful.Set(0)
@@ -241,7 +264,7 @@ func (r *reloader) reject(ctx context.Context, err error) {
 // event emits an event about the operator's pod.
 func (r *reloader) event(eventType, reason, note string) {
 	if r.pod != nil {
-		r.recorder.Eventf(r.pod, nil, eventType, reason, "Reload", "%s", sanitize.TextOf(note, maxNote))
+		r.events.NewRecorder(apply.FieldManager).Eventf(r.pod, nil, eventType, reason, "Reload", "%s", sanitize.TextOf(note, maxNote))
 	}
 }
 

@@ -6,90 +6,176 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/example/memcached-operator/reconcilers/preflight"
+	"github.com/example/memcached-operator/reconcilers/render"
 )
 
-// Refresh asks the API server which optional kinds it serves and updates the watches. It reports
-// whether anything changed. What could not be discovered keeps its previous state, and is in
-// the error.
+// Refresh asks the API server which optional kinds it serves, updates the watches, and puts other Templates into use if
+// anything changed, which it reports. What could not be discovered keeps its previous state, and is in the error.
 func (w *Watcher) Refresh(ctx context.Context) (changed bool, err error) {
 	w.refreshing.Lock()
 	defer w.refreshing.Unlock()
-	return w.refresh(ctx)
+	next := w.begin()
+	err = w.discover(ctx, next)
+	return w.publish(next), err
 }
 
-func (w *Watcher) refresh(ctx context.Context) (changed bool, err error) {
-	// This refresh answers a trigger that came before it.
+// Reload watches the kinds of renderer, for which preflight.Check returned found, discovers the optional ones, and puts these
+// templates into use. After an error those of before stay in use.
+//
+// Kinds that are no longer in the templates are watched until the operator ends: their objects have to be pruned.
+func (w *Watcher) Reload(ctx context.Context, renderer *render.Renderer, found *preflight.Result) error {
+	w.refreshing.Lock()
+	defer w.refreshing.Unlock()
+	for _, kind := range found.Kinds {
+		if err := w.watches.Watch(ctx, kind); err != nil {
+			return err
+		}
+	}
+	before := w.begin()
+	next := NewTemplates(renderer.ForOpenShift(before.Renderer.IsForOpenShift()), found)
+	isKnown := func(kind schema.GroupVersionKind) bool { return slices.Contains(renderer.Kinds(), kind) }
+	next.stale = slices.DeleteFunc(before.Kinds(), isKnown)
+	for kind := range next.unavailable {
+		if reason, known := before.unavailable[kind]; known {
+			next.unavailable[kind] = reason
+		}
+	}
+	if err := w.discover(ctx, next); err != nil {
+		w.trigger() // The watches may be those of next.
+		return err
+	}
+	w.publish(next)
+	return nil
+}
+
+// findStale looks for kinds that earlier templates contained, and watches them.
+func (w *Watcher) findStale(ctx context.Context) (changed bool, err error) {
+	w.refreshing.Lock()
+	defer w.refreshing.Unlock()
+	next := w.begin()
+	found, err := next.Found.Stale.Find(ctx, append(next.Kinds(), next.optional()...))
+	if err != nil {
+		return false, err
+	}
+	for _, kind := range found {
+		if err := w.watches.Watch(ctx, kind); err != nil {
+			return false, err
+		}
+	}
+	next.stale = append(slices.Clone(next.stale), found...)
+	return w.publish(next), nil
+}
+
+// begin returns a copy of the templates in use. Until the next publish, Gone remembers what it found.
+func (w *Watcher) begin() *Templates {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.gone)
+	return w.current.clone()
+}
+
+// publish puts next into use, unless it equals what is, and reports whether it did.
+func (w *Watcher) publish(next *Templates) (changed bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for kind := range w.gone {
+		if _, known := next.unavailable[kind]; known {
+			next.unavailable[kind] = NotServed
+		}
+	}
+	if next.equal(w.current) {
+		return false
+	}
+	w.current = next
+	w.use(next)
+	return true
+}
+
+// discover asks the API server whether it is OpenShift's and which optional kinds of t it serves, and changes t and the watches
+// accordingly.
+func (w *Watcher) discover(ctx context.Context, t *Templates) error {
+	// This answers a trigger that came before it.
 	select {
 	case <-w.triggered:
 	default:
 	}
-	changed, err = w.detectOpenShift(ctx)
-	errs := []error{err}
+	api := client{t.Found}
+	var errs []error
+	if !t.Renderer.IsForOpenShift() {
+		is, err := IsOpenShift(ctx, api.Discovery.RESTClient())
+		errs = append(errs, err)
+		if is {
+			t.Renderer = t.Renderer.ForOpenShift(true)
+			log.FromContext(ctx).Info("Detected OpenShift")
+		}
+	}
 	versions := map[schema.GroupVersion]map[string]metav1.APIResource{}
-	for _, kind := range w.kinds {
-		version := kind.GroupVersion()
-		resources, known := versions[version]
+	for _, kind := range t.optional() {
+		resources, known := versions[kind.GroupVersion()]
 		if !known {
-			if resources, err = w.client.resources(ctx, version); err != nil {
+			var err error
+			if resources, err = api.resources(ctx, kind.GroupVersion()); err != nil {
 				errs = append(errs, err)
 				continue
 			}
-			versions[version] = resources
+			versions[kind.GroupVersion()] = resources
 		}
-		kindChanged, err := w.refreshKind(ctx, kind, resources)
-		changed = changed || kindChanged
-		errs = append(errs, err)
+		errs = append(errs, w.discoverKind(ctx, t, kind, resources))
 	}
-	return changed, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
-// detectOpenShift renders for OpenShift from the moment at which the API server is found to be
-// OpenShift's.
-func (w *Watcher) detectOpenShift(ctx context.Context) (changed bool, err error) {
-	if w.openShift {
-		return false, nil
-	}
-	w.openShift, err = IsOpenShift(ctx, w.client.Discovery.RESTClient())
-	if w.openShift {
-		w.renderer.SetOpenShift(true)
-		log.FromContext(ctx).Info("Detected OpenShift")
-	}
-	return w.openShift, err
-}
-
-// refreshKind updates the availability and the watch of kind. resources are those of its version.
-func (w *Watcher) refreshKind(ctx context.Context, kind schema.GroupVersionKind, resources map[string]metav1.APIResource) (changed bool, err error) {
+// discoverKind updates the availability of kind in t, and its watch. resources are those of its version.
+func (w *Watcher) discoverKind(ctx context.Context, t *Templates, kind schema.GroupVersionKind, resources map[string]metav1.APIResource) error {
 	resource, served := resources[kind.Kind]
-	if w.watched[kind] && (!served || !w.isAvailable(kind)) {
-		// Also when the kind is served again: its informer holds objects of before.
-		w.set(ctx, kind, NotServed, "")
-		if err := w.watches.Unwatch(ctx, kind); err != nil {
-			return true, fmt.Errorf("stopping the watch on %s objects: %w", kind.Kind, err)
-		}
-		w.watched[kind], changed = false, true
+	if w.watched[kind] && served && t.unavailable[kind] == Available {
+		return nil
 	}
 	if w.watched[kind] {
-		return changed, nil
+		// Also when the kind is served again: its informer holds objects of before.
+		set(ctx, t, kind, NotServed, "")
+		if err := w.watches.Unwatch(ctx, kind); err != nil {
+			return fmt.Errorf("stopping the watch on %s objects: %w", kind.Kind, err)
+		}
+		w.watched[kind] = false
 	}
 	if !served {
-		return w.set(ctx, kind, NotServed, "") || changed, nil
+		set(ctx, t, kind, NotServed, "")
+		return nil
 	}
-	reason, remedy, err := w.client.check(ctx, kind, resource)
+	reason, remedy, err := client{t.Found}.check(ctx, kind, resource)
 	if err != nil {
-		return changed, err
+		return err
 	}
 	if reason == NotPublished {
 		w.trigger()
 	}
 	if reason == Available {
 		if err := w.watches.Watch(ctx, kind); err != nil {
-			return changed, err
+			return err
 		}
 		w.watched[kind] = true
 	}
-	return w.set(ctx, kind, reason, remedy) || changed, nil
+	set(ctx, t, kind, reason, remedy)
+	return nil
+}
+
+// set changes the availability of kind in t, and logs the change.
+func set(ctx context.Context, t *Templates, kind schema.GroupVersionKind, reason Unavailability, remedy string) {
+	if t.unavailable[kind] == reason {
+		return
+	}
+	t.unavailable[kind] = reason
+	if reason == Available {
+		log.FromContext(ctx).Info("Optional API available", "kind", kind.String())
+	} else {
+		log.FromContext(ctx).Info("Optional API unavailable; skipping its objects", "kind", kind.String(), "reason", reason, "remedy", remedy)
+	}
 }

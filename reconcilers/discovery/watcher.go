@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -19,8 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/reconcilers/preflight"
-	"github.com/example/memcached-operator/reconcilers/render"
 )
 
 const (
@@ -42,119 +38,60 @@ type Kinds interface {
 	CachesStarted()
 }
 
-// Watcher knows which optional kinds of the templates are available, and detects OpenShift,
-// which changes what is rendered. Create it with New and call Refresh once before adding it to a
-// manager.
+// Watcher keeps the templates in use up to date: it knows which optional kinds are available, and detects OpenShift, which
+// changes what is rendered. Create it with New and call Refresh once before adding it to a manager.
 type Watcher struct {
-	templates
 	watches  Kinds
+	use      func(*Templates)
 	interval time.Duration
 	changed  chan event.GenericEvent
 	// triggered asks for a refresh before the interval has passed.
 	triggered chan struct{}
 
-	mu          sync.RWMutex
-	unavailable map[schema.GroupVersionKind]Unavailability
-
-	// refreshing is held by Refresh and Reload, which use the fields below.
+	// refreshing is held by Refresh and Reload, which use watched. No reconcile waits for it.
 	refreshing sync.Mutex
 	watched    map[schema.GroupVersionKind]bool
-	openShift  bool
+
+	// mu is held to put other templates into use.
+	mu      sync.Mutex
+	current *Templates
+	// gone holds the kinds that Gone has found since the last refresh began.
+	gone map[schema.GroupVersionKind]bool
 
 	// logged is the last error that was logged. Only Start uses it.
 	logged string
 }
 
-// templates are the templates whose optional kinds a Watcher knows.
-type templates struct {
-	renderer *render.Renderer
-	client   client
-	// kinds are their optional kinds.
-	kinds []schema.GroupVersionKind
-}
-
-func newTemplates(renderer *render.Renderer, found *preflight.Result) templates {
-	isRequired := func(kind schema.GroupVersionKind) bool { return !renderer.IsOptional(kind) }
-	return templates{renderer, client{found}, slices.DeleteFunc(slices.Clone(renderer.Kinds()), isRequired)}
-}
-
-// New returns a Watcher for the optional kinds of renderer, which are unavailable until the first
-// Refresh. The zero interval means five minutes.
-func New(renderer *render.Renderer, found *preflight.Result, watches Kinds, interval time.Duration) *Watcher {
-	w := &Watcher{
+// New returns a Watcher whose first templates are current. It calls use with each that takes their place; use must not block.
+// The zero interval means five minutes.
+func New(current *Templates, use func(*Templates), watches Kinds, interval time.Duration) *Watcher {
+	return &Watcher{
 		watches:   watches,
+		use:       use,
 		interval:  cmp.Or(interval, defaultInterval),
 		changed:   make(chan event.GenericEvent),
 		triggered: make(chan struct{}, 1),
 		watched:   map[schema.GroupVersionKind]bool{},
-	}
-	w.use(newTemplates(renderer, found))
-	return w
-}
-
-// use makes t the templates. Optional kinds that the earlier ones did not have are unavailable until the next
-// refresh.
-func (w *Watcher) use(t templates) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.templates = t
-	before := w.unavailable
-	w.unavailable = map[schema.GroupVersionKind]Unavailability{}
-	for _, kind := range t.kinds {
-		w.unavailable[kind] = NotServed
-		if reason, known := before[kind]; known {
-			w.unavailable[kind] = reason
-		}
-	}
-	if w.openShift {
-		t.renderer.SetOpenShift(true)
+		current:   current,
+		gone:      map[schema.GroupVersionKind]bool{},
 	}
 }
-
-// Reload replaces the templates by those of renderer and refreshes. After an error they are those of before. No
-// other method but Refresh may be called meanwhile.
-func (w *Watcher) Reload(ctx context.Context, renderer *render.Renderer, found *preflight.Result) error {
-	w.refreshing.Lock()
-	defer w.refreshing.Unlock()
-	before, unavailable := w.templates, w.Snapshot()
-	w.use(newTemplates(renderer, found))
-	_, err := w.refresh(ctx)
-	if err != nil {
-		w.use(before)
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.unavailable = unavailable
-	}
-	return err
-}
-
-// Kinds returns the optional kinds of the templates.
-func (w *Watcher) Kinds() []schema.GroupVersionKind { return w.kinds }
 
 // Changed returns a channel that receives an event when every Memcached has to be reconciled
 // since a kind became available or unavailable.
 func (w *Watcher) Changed() <-chan event.GenericEvent { return w.changed }
 
-// Snapshot returns why each optional kind is unavailable. A reconcile renders and prunes by one
-// snapshot: objects of a kind that becomes available in between were not rendered and must not
-// be pruned.
-func (w *Watcher) Snapshot() map[schema.GroupVersionKind]Unavailability {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	return maps.Clone(w.unavailable)
-}
-
-// IsGone reports whether err, returned by a write of an object of kind, means that the API server
-// no longer serves kind. The kind is then unavailable until a refresh, which IsGone triggers.
-func (w *Watcher) IsGone(ctx context.Context, kind schema.GroupVersionKind, err error) bool {
-	if !w.renderer.IsOptional(kind) {
+// Gone reports whether err, returned by a write of an object of kind with t, means that the API server
+// no longer serves kind. The kind is then unavailable until a refresh, which Gone triggers.
+func (w *Watcher) Gone(ctx context.Context, t *Templates, kind schema.GroupVersionKind, err error) bool {
+	if !t.Renderer.IsOptional(kind) {
 		return false
 	}
 	var unwatched *cache.ErrResourceNotCached
 	switch {
 	case apierrors.IsNotFound(err):
 		// The object or its namespace may be what is not found.
-		resources, err := w.client.resources(ctx, kind.GroupVersion())
+		resources, err := client{t.Found}.resources(ctx, kind.GroupVersion())
 		if _, served := resources[kind.Kind]; served || err != nil {
 			return false
 		}
@@ -163,7 +100,14 @@ func (w *Watcher) IsGone(ctx context.Context, kind schema.GroupVersionKind, err 
 	default:
 		return false
 	}
-	w.set(ctx, kind, NotServed, "")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone[kind] = true
+	if reason, known := w.current.unavailable[kind]; known && reason == Available {
+		w.current = w.current.clone()
+		set(ctx, w.current, kind, NotServed, "")
+		w.use(w.current)
+	}
 	w.trigger()
 	return true
 }
@@ -198,12 +142,35 @@ func (w *Watcher) Start(ctx context.Context) error {
 		}
 		w.logOnce(ctx, err)
 		if changed {
-			select {
-			case <-ctx.Done():
-				return nil
-			case w.changed <- event.GenericEvent{Object: &cachev1alpha1.Memcached{}}:
-			}
+			w.notify(ctx)
 		}
+	}
+}
+
+// Lead looks for kinds that earlier templates contained, until that succeeds. It is a runnable of the leader, since a leader of
+// another version may have applied objects until a moment before.
+func (w *Watcher) Lead(ctx context.Context) error {
+	for retry := w.interval / firstRetryDivisor; ; retry = min(2*retry, w.interval) {
+		changed, err := w.findStale(ctx)
+		if changed {
+			w.notify(ctx)
+		}
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		log.FromContext(ctx).Info("Looking for objects of earlier templates failed; retrying", "error", err.Error())
+		select {
+		case <-ctx.Done():
+		case <-time.After(retry):
+		}
+	}
+}
+
+// notify has every Memcached reconciled.
+func (w *Watcher) notify(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case w.changed <- event.GenericEvent{Object: &cachev1alpha1.Memcached{}}:
 	}
 }
 
@@ -225,27 +192,4 @@ func (w *Watcher) logOnce(ctx context.Context, err error) {
 		w.logged = err.Error()
 		log.FromContext(ctx).Info("Discovering optional APIs failed; retrying", "error", w.logged)
 	}
-}
-
-// set records whether kind is available, logs a change and reports whether there was one.
-func (w *Watcher) set(ctx context.Context, kind schema.GroupVersionKind, reason Unavailability, remedy string) (changed bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.unavailable[kind] == reason {
-		return false
-	}
-	w.unavailable[kind] = reason
-	if reason == Available {
-		log.FromContext(ctx).Info("Optional API available", "kind", kind.String())
-	} else {
-		log.FromContext(ctx).Info("Optional API unavailable; skipping its objects", "kind", kind.String(), "reason", reason, "remedy", remedy)
-	}
-	return true
-}
-
-// isAvailable reports whether objects of kind can be applied.
-func (w *Watcher) isAvailable(kind schema.GroupVersionKind) bool {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	return w.unavailable[kind] == Available
 }

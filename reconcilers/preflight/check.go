@@ -25,8 +25,7 @@ const requestTimeout = 15 * time.Second
 
 // Result is what Check found at the API server.
 type Result struct {
-	// Kinds are the kinds to watch from start to stop: the required kinds of the templates, and
-	// the kinds of stale objects.
+	// Kinds are the required kinds of the templates, which are watched from start to stop.
 	Kinds []schema.GroupVersionKind
 	// Types knows the schema of each of Kinds. The schemas of optional kinds are loaded later.
 	Types *apply.Types
@@ -34,6 +33,8 @@ type Result struct {
 	Discovery *discovery.DiscoveryClient
 	// Access checks the operator's own permissions.
 	Access *Access
+	// Stale finds the kinds that earlier templates contained.
+	Stale StaleKinds
 }
 
 // Check asks the API server of cfg whether the operator can manage the objects of templates in
@@ -62,9 +63,8 @@ func Check(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, templa
 	if err := CheckCRD(mapper); err != nil {
 		return nil, err
 	}
-	all := templates.Kinds()
-	needed := slices.DeleteFunc(slices.Clone(all), templates.IsOptional)
-	resources, err := CheckKinds(mapper, needed, templates.FileOfKind)
+	kinds := slices.DeleteFunc(templates.Kinds(), templates.IsOptional)
+	resources, err := CheckKinds(mapper, kinds, templates.FileOfKind)
 	if err != nil {
 		return nil, err
 	}
@@ -72,19 +72,14 @@ func Check(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, templa
 	if err := access.CheckPermissions(ctx, resources); err != nil {
 		return nil, err
 	}
-	all, err = StaleKinds{
-		Discovery: clients.Discovery(),
-		Rules:     clients.AuthorizationV1().SelfSubjectRulesReviews(),
-		Metadata:  objects,
-		Selector:  render.ManagedByLabel + "=" + render.ManagedBy,
-	}.AddTo(ctx, all, namespaces)
-	if err != nil {
-		return nil, err
-	}
-	kinds := slices.DeleteFunc(all, templates.IsOptional)
 	types, err := apply.NewTypes(scheme, clients.Discovery().OpenAPIV3(), kinds)
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Kinds: kinds, Types: types, Discovery: clients.DiscoveryClient, Access: access}, nil
+	return &Result{Kinds: kinds, Types: types, Discovery: clients.DiscoveryClient, Access: access, Stale: StaleKinds{
+		Discovery:  clients.Discovery(),
+		Rules:      clients.AuthorizationV1().SelfSubjectRulesReviews(),
+		Metadata:   objects,
+		Namespaces: namespaces,
+	}}, nil
 }

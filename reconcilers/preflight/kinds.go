@@ -4,8 +4,6 @@ package preflight
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -56,16 +54,4 @@ func CheckCRD(mapper meta.RESTMapper) error {
 		return fmt.Errorf("asking the API server for kind %s: %w", kind.Kind, err)
 	}
 	return nil
-}
-
-// union returns the kinds that are in a or b, sorted.
-func union(a, b []schema.GroupVersionKind) []schema.GroupVersionKind {
-	result := slices.Clone(a)
-	for _, kind := range b {
-		if !slices.Contains(result, kind) {
-			result = append(result, kind)
-		}
-	}
-	slices.SortFunc(result, func(x, y schema.GroupVersionKind) int { return strings.Compare(x.String(), y.String()) })
-	return result
 }

@@ -14,9 +14,11 @@ import (
 	"k8s.io/client-go/discovery"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/metadata"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/render"
 )
 
 var createOptions = metav1.CreateOptions{}
@@ -31,14 +33,15 @@ type StaleKinds struct {
 	Discovery discovery.DiscoveryInterface
 	Rules     authorizationclient.SelfSubjectRulesReviewInterface
 	Metadata  metadata.Interface
-	// Selector is the label selector of the objects that the operator applied.
-	Selector string
+	// Namespaces are those that the operator watches; none means all.
+	Namespaces []string
 }
 
-// AddTo returns kinds and the stale kinds: those of objects that a Memcached controls and that the
+// Find returns the stale kinds, without those in known: the kinds of objects that a Memcached controls and that the
 // operator is permitted to delete. The permissions take the place of an inventory: keep the RBAC
 // rule for a kind as long as objects of it have to be pruned.
-func (s StaleKinds) AddTo(ctx context.Context, kinds []schema.GroupVersionKind, namespaces []string) ([]schema.GroupVersionKind, error) {
+func (s StaleKinds) Find(ctx context.Context, known []schema.GroupVersionKind) ([]schema.GroupVersionKind, error) {
+	namespaces := s.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}
@@ -60,7 +63,7 @@ func (s StaleKinds) AddTo(ctx context.Context, kinds []schema.GroupVersionKind, 
 			}
 			for _, resource := range list.APIResources {
 				kind := version.WithKind(resource.Kind)
-				if !isPrunable(version.Group, resource, rules) || slices.Contains(kinds, kind) {
+				if !isPrunable(version.Group, resource, rules) || slices.Contains(known, kind) || slices.Contains(found, kind) {
 					continue
 				}
 				ours, err := s.ownsAny(ctx, version.WithResource(resource.Name), namespace)
@@ -73,7 +76,7 @@ func (s StaleKinds) AddTo(ctx context.Context, kinds []schema.GroupVersionKind, 
 			}
 		}
 	}
-	return union(kinds, found), nil
+	return found, nil
 }
 
 // rules returns the rules that the operator has in namespace, or in any when it is empty.
@@ -90,6 +93,9 @@ func rulesIn(ctx context.Context, reviews authorizationclient.SelfSubjectRulesRe
 	answer, err := reviews.Create(ctx, review, createOptions)
 	if err != nil {
 		return nil, fmt.Errorf("reading the operator's own permissions: %w", err)
+	}
+	if answer.Status.Incomplete {
+		log.FromContext(ctx).V(1).Info("The API server does not know all permissions of the operator", "namespace", namespace, "reason", answer.Status.EvaluationError)
 	}
 	return answer.Status.ResourceRules, nil
 }
@@ -110,7 +116,7 @@ func isPrunable(group string, resource metav1.APIResource, rules []authorization
 
 // ownsAny reports whether a Memcached controls an object of resource.
 func (s StaleKinds) ownsAny(ctx context.Context, resource schema.GroupVersionResource, namespace string) (bool, error) {
-	list, err := s.Metadata.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: s.Selector})
+	list, err := s.Metadata.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: render.ManagedByLabel + "=" + render.ManagedBy})
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
 		return false, nil
 	}

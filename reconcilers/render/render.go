@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -36,7 +35,7 @@ type Renderer struct {
 	validator template.Validator
 	kinds     []schema.GroupVersionKind
 	optional  map[schema.GroupVersionKind]bool
-	openShift atomic.Bool
+	openShift bool
 	// operandImages returns the images that a Memcached may name without privileged fields.
 	operandImages func() (guarded.Images, error)
 }
@@ -94,11 +93,18 @@ func (r *Renderer) IsOptional(kind schema.GroupVersionKind) bool {
 	return r.optional[kind]
 }
 
-// SetOpenShift sets whether the cluster is OpenShift, which assigns users and groups to
-// pods. It may be called at any time.
-func (r *Renderer) SetOpenShift(is bool) {
-	r.openShift.Store(is)
+// ForOpenShift returns r, or a copy of it, that renders for OpenShift if is, which assigns users and groups to pods.
+func (r *Renderer) ForOpenShift(is bool) *Renderer {
+	if r.openShift == is {
+		return r
+	}
+	other := *r
+	other.openShift = is
+	return &other
 }
+
+// IsForOpenShift reports whether r renders for OpenShift.
+func (r *Renderer) IsForOpenShift() bool { return r.openShift }
 
 // FileOfKind returns the file with the first object of kind, one of Kinds.
 func (r *Renderer) FileOfKind(kind schema.GroupVersionKind) string {
@@ -156,7 +162,7 @@ func (r *Renderer) render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 
 // input returns the input of the build for mc.
 func (r *Renderer) input(mc *cachev1alpha1.Memcached) (template.Input, error) {
-	return newInput(mc, r.defaults.valuesFor(mc, r.plain, r.openShift.Load()))
+	return newInput(mc, r.defaults.valuesFor(mc, r.plain, r.openShift))
 }
 
 // builder builds the objects for an input, with the names that name gives their templates.

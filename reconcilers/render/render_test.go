@@ -61,8 +61,7 @@ func forEveryMemcached(t *testing.T, test func(t *testing.T, file string)) {
 func TestRender_OmitsUsersAndGroupsOnOpenShift(t *testing.T) {
 	t.Parallel()
 	elsewhere := permissive(t)
-	openShift := mustNew(t, shipped(t), Defaults{AllowPrivilegedFields: true})
-	openShift.SetOpenShift(true)
+	openShift := elsewhere.ForOpenShift(true)
 	forEveryMemcached(t, func(t *testing.T, file string) {
 		mc := readMemcached(t, file)
 		want := mustRender(t, elsewhere, mc)

@@ -71,6 +71,11 @@ func (c *cluster) restart(template int) {
 	c.limiter = rollout.New(limit, c.list, func(key types.NamespacedName) { c.queue = append(c.queue, key.Name) }, func() time.Time { return c.now })
 }
 
+// reload gives the operator templates of a version.
+func (c *cluster) reload(template int) {
+	c.template, c.limiter = template, c.limiter.Next()
+}
+
 func (c *cluster) list(context.Context) ([]types.NamespacedName, error) {
 	var keys []types.NamespacedName
 	for name := range c.memcacheds {

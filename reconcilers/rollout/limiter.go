@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -118,13 +119,14 @@ func New(limit intstr.IntOrString, list func(context.Context) ([]types.Namespace
 	}
 }
 
-// Restart begins anew, as after a start: the templates have changed. Memcacheds that replace their pods still count.
-func (l *Limiter) Restart() {
+// Next returns the Limiter of the next templates. It begins anew, as after a start, but for Memcacheds that replace their pods
+// already. What l allows or is told from now on is not known to it, until these Memcacheds are reconciled with the next templates.
+func (l *Limiter) Next() *Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.unseen, l.all, l.shown = nil, 0, Progress{}
-	clear(l.waiting)
-	clear(l.failing)
+	next := New(l.limit, l.list, l.wake, l.now)
+	next.replacing, next.stalled = maps.Clone(l.replacing), maps.Clone(l.stalled)
+	return next
 }
 
 // MayReplacePods reports whether the pods of c may be replaced now. If not, c waits and is woken in its turn.

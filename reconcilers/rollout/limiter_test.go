@@ -234,6 +234,30 @@ var failures = map[string]scenario{
 	}},
 }
 
+// reloads say what becomes of a roll-out when templates take the place of others.
+var reloads = map[string]scenario{
+	"one that replaces its pods still counts": {"1", []int32{1, 1}, func(c *cluster) {
+		c.reconcileAll()
+		c.reload(2)
+		c.reconcileAll()
+		c.expectOrder("a a")
+		c.expectCounts(rollout.Counts{Waiting: 1, Replacing: 1})
+	}},
+	"a reconcile with the templates of before does not count": {"1", []int32{1, 1}, func(c *cluster) {
+		c.memcacheds["a"].template, c.memcacheds["b"].template = 1, 1
+		c.reconcileAll()
+		before := c.limiter
+		c.reload(2)
+		before.Report(c.t.Context(), key("a"), rollout.Outcome{})
+		c.reconcile("b")
+		c.expectOrder("")
+		c.reconcile("a")
+		c.expectOrder("a")
+	}},
+}
+
+func TestNext_BeginsAnew(t *testing.T) { testScenarios(t, reloads) }
+
 func TestLimiter_PassesOverFailures(t *testing.T) { testScenarios(t, failures) }
 
 func (c *cluster) expectPassed(want ...string) {

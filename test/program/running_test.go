@@ -5,13 +5,17 @@ package program_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/testenv"
 )
@@ -93,19 +97,28 @@ func TestLeaderElection_ReleasesTheLease(t *testing.T) {
 		}
 		return *lease.Spec.HolderIdentity
 	}
-	first, _ := startReady(t, namespace, args...)
+	// A ConfigMap is in the templates of the first operator only.
+	metadata := metav1.ObjectMeta{Namespace: namespace, Name: "settings"}
+	suite.Create(t, &rbacv1.Role{ObjectMeta: metadata, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: preflight.Verbs}}},
+		&rbacv1.RoleBinding{ObjectMeta: metadata, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "settings"}, Subjects: []rbacv1.Subject{
+			{Kind: rbacv1.ServiceAccountKind, Namespace: controlplane.OperatorNamespace, Name: controlplane.OperatorServiceAccount},
+		}})
+	first, _ := startReady(t, namespace, append(slices.Clone(args), "--manifests-dir="+site(t, map[string]string{"configmap.yaml": configMap}))...)
 	testenv.Eventually(t, "the first operator should lead", func() bool { return holder() != "" })
 	leader := holder()
-	settled(t, &suite, suite.NewMemcached(t, namespace, "one", 0))
 	second, _ := startReady(t, namespace, args...)
 	if holder() != leader {
 		t.Error("a second operator took the lease of the first")
 	}
+	settled(t, &suite, suite.NewMemcached(t, namespace, "one", 0))
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "one-settings"}}
+	suite.Get(t, settings)
 
 	if status := first.Terminate(t); status != 0 {
 		t.Errorf("the exit status is %d", status)
 	}
 	settled(t, &suite, suite.NewMemcached(t, namespace, "two", 0))
+	suite.EventuallyGone(t, settings)
 	if now := holder(); now == "" || now == leader {
 		t.Errorf("after the first operator's end the lease is held by %q, before by %q", now, leader)
 	}

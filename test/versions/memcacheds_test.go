@@ -187,10 +187,8 @@ func (r *reader) findsLeftovers(t *testing.T) {
 			}},
 		}}
 		r.Create(t, child)
-		kinds, err := preflight.StaleKinds{
-			Discovery: clients.Discovery(), Rules: clients.AuthorizationV1().SelfSubjectRulesReviews(),
-			Metadata: objects, Selector: render.ManagedByLabel + "=" + render.ManagedBy,
-		}.AddTo(t.Context(), nil, nil)
+		stale := preflight.StaleKinds{Discovery: clients.Discovery(), Rules: clients.AuthorizationV1().SelfSubjectRulesReviews(), Metadata: objects}
+		kinds, err := stale.Find(t.Context(), nil)
 		testenv.NoError(t, err)
 		if !slices.Contains(kinds, corev1.SchemeGroupVersion.WithKind("ConfigMap")) {
 			t.Errorf("a leftover of an owner in %s is not found: %v", version, kinds)
