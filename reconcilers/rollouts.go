@@ -22,10 +22,10 @@ import (
 )
 
 // mayReplacePods returns the Owner.MayReplacePods of the observed Memcached. It is nil if the Memcached has not been
-// ready with its present spec: a change of the spec never waits.
+// ready with its present spec: a change of the spec never waits. The size does not count: who scales does not ask for other pods.
 func (r *Reconciler) mayReplacePods(ctx context.Context, observed *observation) func(outdated string) bool {
 	mc := observed.Memcached
-	if mc.Status.ObservedGeneration != mc.Generation || status.LastReadyGeneration(mc.Status) != mc.Generation {
+	if !status.WasReady(mc) {
 		return nil
 	}
 	return func(outdated string) bool {
@@ -48,7 +48,7 @@ func (r *Reconciler) reportToRollout(ctx context.Context, observed *observation,
 	ready := meta.FindStatusCondition(next.Conditions, cachev1alpha1.ConditionReady)
 	halted := observed.templates.rollout.Report(ctx, client.ObjectKeyFromObject(observed.Memcached), rollout.Outcome{
 		Deferred:  isDeferred(observed),
-		NotReady:  ready.Status == metav1.ConditionFalse && next.LastReadyGeneration == next.ObservedGeneration,
+		NotReady:  ready.Status == metav1.ConditionFalse && status.WasReady(observed.Memcached),
 		Replacing: isReplacingPods(observed.Deployment),
 		Stalled:   meta.IsStatusConditionTrue(next.Conditions, cachev1alpha1.ConditionStalled),
 	})

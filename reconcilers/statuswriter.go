@@ -93,8 +93,8 @@ func statusConfiguration(s cachev1alpha1.MemcachedStatus) *cachev1alpha1ac.Memca
 	if s.Selector != "" {
 		configuration.WithSelector(s.Selector)
 	}
-	if s.LastReadyGeneration != 0 {
-		configuration.WithLastReadyGeneration(s.LastReadyGeneration)
+	if s.LastReadySpec != "" {
+		configuration.WithLastReadySpec(s.LastReadySpec)
 	}
 	if s.Image != "" {
 		configuration.WithImage(s.Image)

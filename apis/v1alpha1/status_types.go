@@ -54,12 +54,12 @@ type MemcachedStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",xDescriptors={"urn:alm:descriptor:text"}
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// lastReadyGeneration is the last metadata.generation with which the condition
-	// Ready was True. It is present only while Ready is not True. If it equals
-	// observedGeneration, the Memcached was ready with its present spec.
+	// lastReadySpec identifies the spec, apart from size, with which the condition
+	// Ready was last True. The operator paces the roll-out of changed templates to
+	// a Memcached that was ready with its present spec.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last ready generation",xDescriptors={"urn:alm:descriptor:text"}
-	LastReadyGeneration int64 `json:"lastReadyGeneration,omitempty"`
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last ready spec",xDescriptors={"urn:alm:descriptor:text"}
+	LastReadySpec string `json:"lastReadySpec,omitempty"`
 
 	// conditions are the conditions of the Memcached. Ready is always present:
 	// True when all objects match the templates and all pods are up to date and

@@ -91,6 +91,8 @@ type answer struct {
 	// not store each field, such as one of a feature that is disabled.
 	wanted, stored digest
 	drift          string
+	// before is the digest of an object that was scaled alone, and scaled the one that it has had since.
+	before, scaled digest
 }
 
 // Options configure an Applier.

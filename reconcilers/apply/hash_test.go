@@ -3,6 +3,8 @@
 package apply_test
 
 import (
+	"maps"
+	"reflect"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,5 +49,44 @@ func TestApply_AddsHashWithoutRollOut(t *testing.T) {
 				t.Errorf("it is %s (%v), and was asked for: %v", results[0].Action, results[0].Err, asked)
 			}
 		})
+	}
+}
+
+// The pods must not be replaced now. A change of the replicas arrives all the same, and nothing with it.
+func TestApply_ScalesWhatIsDeferred(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t)
+	object := w.deployment()
+	w.apply("at first", apply.Created, object)
+	w.updateStatus(object, func(live *unstructured.Unstructured) { live.Object["status"] = map[string]any{"replicas": int64(3)} })
+	w.settle(object)
+	owner := w.applier.Owner(w.owner)
+	states := map[string]bool{}
+	owner.MayReplacePods = func(outdated string) bool { states[outdated] = true; return false }
+	container(object)["image"] = "memcached:1.6.46"
+	before := w.live(object)
+	for _, replicas := range []int64{5, 5, 2} {
+		set(t, object, replicas, "spec", "replicas")
+		results, err := w.applier.Apply(t.Context(), owner, []*unstructured.Unstructured{object})
+		testenv.NoError(t, err)
+		if results[0].Action != apply.Deferred {
+			t.Fatalf("it is %s: %v", results[0].Action, results[0].Err)
+		}
+		w.settle(object)
+		now := w.live(object)
+		set(t, before, replicas, "spec", "replicas")
+		if generation := map[int64]int64{5: 2, 2: 3}[replicas]; now.GetGeneration() != generation {
+			t.Errorf("with %d replicas it has generation %d, want %d", replicas, now.GetGeneration(), generation)
+		}
+		if !reflect.DeepEqual(before.Object["spec"], now.Object["spec"]) || !maps.Equal(before.GetAnnotations(), now.GetAnnotations()) {
+			t.Errorf("scaled, it is\n%v\nwant\n%v", now.Object, before.Object)
+		}
+	}
+	if len(states) != 1 {
+		t.Error("the scaling is taken for a change by another client")
+	}
+	w.apply("in its turn", apply.Configured, object)
+	if image := container(w.live(object))["image"]; image != "memcached:1.6.46" {
+		t.Errorf("in its turn it gets the image %s", image)
 	}
 }

@@ -4,6 +4,9 @@ package status
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -155,18 +158,27 @@ func Compute(o Observation) cachev1alpha1.MemcachedStatus {
 		}
 	}
 	status.Conditions = conditions(o, evaluate(o))
-	if !meta.IsStatusConditionTrue(status.Conditions, cachev1alpha1.ConditionReady) {
-		status.LastReadyGeneration = LastReadyGeneration(mc.Status)
+	status.LastReadySpec = mc.Status.LastReadySpec
+	if WasReady(mc) || meta.IsStatusConditionTrue(status.Conditions, cachev1alpha1.ConditionReady) {
+		status.LastReadySpec = specID(mc.Spec)
 	}
 	return status
 }
 
-// LastReadyGeneration returns the last generation with which the condition Ready was True; 0 means none.
-func LastReadyGeneration(s cachev1alpha1.MemcachedStatus) int64 {
-	if meta.IsStatusConditionTrue(s.Conditions, cachev1alpha1.ConditionReady) {
-		return s.ObservedGeneration
+// WasReady reports whether mc was ready with its present spec, apart from the size.
+func WasReady(mc *cachev1alpha1.Memcached) bool {
+	if mc.Status.LastReadySpec == "" { // An earlier release wrote the status.
+		return mc.Status.ObservedGeneration == mc.Generation && meta.IsStatusConditionTrue(mc.Status.Conditions, cachev1alpha1.ConditionReady)
 	}
-	return s.LastReadyGeneration
+	return mc.Status.LastReadySpec == specID(mc.Spec)
+}
+
+// specID identifies spec, apart from the size.
+func specID(spec cachev1alpha1.MemcachedSpec) string {
+	spec.Size = nil
+	content, _ := json.Marshal(spec) // It was read from JSON.
+	hash := sha256.Sum256(content)
+	return base64.RawURLEncoding.EncodeToString(hash[:12])
 }
 
 // nodes returns the sorted names of the active pods.

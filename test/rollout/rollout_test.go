@@ -187,8 +187,12 @@ func TestRollOut_HaltsWhenOneIsStalled(t *testing.T) {
 	f.expectEvent("RolloutHalted", name(1))
 	f.expectPage(name(0), name(1), name(2), name(3))
 
-	// What does not wait.
+	// What does not wait. A change of the size brings no other change with it.
 	suite.Patch(t, testenv.Memcached(f.namespace, name(2), 0), `{"spec": {"size": 2}}`)
+	testenv.EventuallyObject(t, &suite, suite.Deployment(t, f.namespace, name(2)), "scaled", func(d *appsv1.Deployment) bool { return d.Status.ReadyReplicas == 2 })
+	f.memcached(2, "should wait", func(mc *cachev1alpha1.Memcached) bool { return *mc.Status.Replicas == 2 && isHalted(mc) })
+	f.expectEdits("first", "broken", "first", "first")
+	suite.Patch(t, testenv.Memcached(f.namespace, name(2), 0), `{"spec": {"threads": 2}}`)
 	f.eventuallyEdits("first", "broken", "broken", "first")
 	suite.Patch(t, suite.Deployment(t, f.namespace, name(3)), `{"spec": {"template": {"metadata": {"annotations": {"example.com/edit": "foreign"}}}}}`)
 	f.eventuallyEdits("first", "broken", "broken", "broken")

@@ -289,9 +289,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: image
       type:
         scalar: string
-    - name: lastReadyGeneration
+    - name: lastReadySpec
       type:
-        scalar: numeric
+        scalar: string
     - name: nodes
       type:
         list:

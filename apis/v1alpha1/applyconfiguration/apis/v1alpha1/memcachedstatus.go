@@ -36,10 +36,10 @@ type MemcachedStatusApplyConfiguration struct {
 	// says that the operator has seen this generation; the condition Ready says
 	// whether it is reached.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// lastReadyGeneration is the last metadata.generation with which the condition
-	// Ready was True. It is present only while Ready is not True. If it equals
-	// observedGeneration, the Memcached was ready with its present spec.
-	LastReadyGeneration *int64 `json:"lastReadyGeneration,omitempty"`
+	// lastReadySpec identifies the spec, apart from size, with which the condition
+	// Ready was last True. The operator paces the roll-out of changed templates to
+	// a Memcached that was ready with its present spec.
+	LastReadySpec *string `json:"lastReadySpec,omitempty"`
 	// conditions are the conditions of the Memcached. Ready is always present:
 	// True when all objects match the templates and all pods are up to date and
 	// ready. Available is True while at least half of the pods are ready.
@@ -122,11 +122,11 @@ func (b *MemcachedStatusApplyConfiguration) WithObservedGeneration(value int64) 
 	return b
 }
 
-// WithLastReadyGeneration sets the LastReadyGeneration field in the declarative configuration to the given value
+// WithLastReadySpec sets the LastReadySpec field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the LastReadyGeneration field is set to the value of the last call.
-func (b *MemcachedStatusApplyConfiguration) WithLastReadyGeneration(value int64) *MemcachedStatusApplyConfiguration {
-	b.LastReadyGeneration = &value
+// If called multiple times, the LastReadySpec field is set to the value of the last call.
+func (b *MemcachedStatusApplyConfiguration) WithLastReadySpec(value string) *MemcachedStatusApplyConfiguration {
+	b.LastReadySpec = &value
 	return b
 }
 
