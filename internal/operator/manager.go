@@ -97,11 +97,11 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	if err := retryStart(ctx, log.FromContext(ctx), func() error { return reconciler.DiscoverKinds(ctx) }); err != nil {
 		return nil, err
 	}
-	return mgr, errors.Join(addOptional(ctx, mgr, cfg, reconciler, tree, o), addProbes(mgr))
+	return mgr, errors.Join(addOptional(mgr, cfg, reconciler, tree, o), addProbes(mgr))
 }
 
 // addOptional adds the reload of templates and the webhook to mgr, if o turns them on.
-func addOptional(ctx context.Context, mgr ctrl.Manager, cfg *rest.Config, reconciler *reconcilers.Reconciler, tree render.Tree, o *options) error {
+func addOptional(mgr ctrl.Manager, cfg *rest.Config, reconciler *reconcilers.Reconciler, tree render.Tree, o *options) error {
 	if o.templates.Dir != "" {
 		check := func(ctx context.Context, renderer *render.Renderer) (*preflight.Result, error) {
 			return checkReload(ctx, cfg, mgr.GetScheme(), renderer, o)
@@ -110,7 +110,7 @@ func addOptional(ctx context.Context, mgr ctrl.Manager, cfg *rest.Config, reconc
 		if err != nil {
 			return fmt.Errorf("creating API clients: %w", err)
 		}
-		if err := mgr.Add(newReloader(ctx, api, &o.templates, tree, check, reconciler.Reload)); err != nil {
+		if err := mgr.Add(newReloader(api, &o.templates, tree, check, reconciler.Reload)); err != nil {
 			return err
 		}
 	}

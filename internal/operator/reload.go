@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -69,7 +71,7 @@ type reloader struct {
 	options *templates.Options
 	check   func(context.Context, *render.Renderer) (*preflight.Result, error)
 	reload  func(context.Context, *render.Renderer, *preflight.Result) error
-	events  events.EventBroadcasterAdapter
+	events  events.EventBroadcaster
 	// pod is the operator's pod, which events are about; nil outside a cluster.
 	pod *corev1.Pod
 	// active are the templates in use.
@@ -84,11 +86,11 @@ type reloader struct {
 
 // newReloader returns a reloader of options.Dir. active are the templates in use. check checks templates with the API
 // server, and reload puts them into use. Events are written by api, also by a replica that is not the leader.
-func newReloader(ctx context.Context, api kubernetes.Interface, options *templates.Options, active render.Tree,
+func newReloader(api kubernetes.Interface, options *templates.Options, active render.Tree,
 	check func(context.Context, *render.Renderer) (*preflight.Result, error),
 	reload func(context.Context, *render.Renderer, *preflight.Result) error,
 ) *reloader {
-	broadcaster := events.NewEventBroadcasterAdapterWithContext(ctx, api)
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: api.EventsV1()})
 	return &reloader{options: options, check: check, reload: reload, events: broadcaster, pod: ownPod(), active: active}
 }
 
@@ -112,8 +114,10 @@ func (r *reloader) NeedLeaderElection() bool { return false }
 // Start implements manager.Runnable.
 func (r *reloader) Start(ctx context.Context) error {
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("templates"))
-	r.events.StartRecordingToSink(ctx.Done())
 	defer r.events.Shutdown()
+	if err := r.events.StartRecordingToSinkWithContext(ctx); err != nil {
+		return fmt.Errorf("recording events: %w", err)
+	}
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		log.FromContext(ctx).Info("Changed templates are found by reading them", "interval", pollInterval.String(), "reason", err.Error())
@@ -264,7 +268,7 @@ func (r *reloader) reject(ctx context.Context, err error) {
 // event emits an event about the operator's pod.
 func (r *reloader) event(eventType, reason, note string) {
 	if r.pod != nil {
-		r.events.NewRecorder(apply.FieldManager).Eventf(r.pod, nil, eventType, reason, "Reload", "%s", sanitize.TextOf(note, maxNote))
+		r.events.NewRecorder(scheme.Scheme, apply.FieldManager).Eventf(r.pod, nil, eventType, reason, "Reload", "%s", sanitize.TextOf(note, maxNote))
 	}
 }
 

@@ -150,13 +150,13 @@ func (w *Watcher) Start(ctx context.Context) error {
 // Lead looks for kinds that earlier templates contained, until that succeeds. It is a runnable of the leader, since a leader of
 // another version may have applied objects until a moment before.
 func (w *Watcher) Lead(ctx context.Context) error {
-	for retry := w.interval / firstRetryDivisor; ; retry = min(2*retry, w.interval) {
+	for retry := w.interval / firstRetryDivisor; ctx.Err() == nil; retry = min(2*retry, w.interval) {
 		changed, err := w.findStale(ctx)
 		if changed {
 			w.notify(ctx)
 		}
-		if err == nil || ctx.Err() != nil {
-			return nil
+		if err == nil {
+			break
 		}
 		log.FromContext(ctx).Info("Looking for objects of earlier templates failed; retrying", "error", err.Error())
 		select {
@@ -164,6 +164,7 @@ func (w *Watcher) Lead(ctx context.Context) error {
 		case <-time.After(retry):
 		}
 	}
+	return nil
 }
 
 // notify has every Memcached reconciled.
