@@ -52,6 +52,9 @@ func CacheOptions(namespaces []string) (cache.Options, error) {
 		},
 	}
 	for _, namespace := range namespaces {
+		if namespace == metav1.NamespaceAll {
+			continue
+		}
 		if options.DefaultNamespaces == nil {
 			options.DefaultNamespaces = map[string]cache.Config{}
 		}

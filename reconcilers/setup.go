@@ -66,8 +66,11 @@ type Options struct {
 	// OnWarm, which may be nil, is called once when the caches and the queue are filled. A
 	// replica that became the leader earlier would delay changes.
 	OnWarm func()
+	// Denied, which may be nil, is called at each discovery with the RBAC rules that the operator lacks in some of the
+	// watched namespaces, by namespace.
+	Denied func(map[string]string)
 	// DiscoveryInterval is the interval at which the API server is asked whether it serves the
-	// optional kinds. The zero value means five minutes.
+	// optional kinds, and for the permissions in watched namespaces. The zero value means five minutes.
 	DiscoveryInterval time.Duration
 }
 
@@ -97,7 +100,10 @@ func New(mgr ctrl.Manager, options Options) *Reconciler {
 		options.MaxRolling = intstr.FromString(DefaultMaxRolling)
 	}
 	first := discovery.NewTemplates(options.Renderer, options.Preflight)
-	r.optional = discovery.New(first, r.use, watches, options.DiscoveryInterval)
+	if options.Denied == nil {
+		options.Denied = func(map[string]string) {}
+	}
+	r.optional = discovery.New(first, r.use, options.Denied, watches, options.DiscoveryInterval)
 	r.templates.Store(&templateSet{first, r.newApplier(options.Preflight.Types), rollout.New(options.MaxRolling, r.memcachedKeys, r.enqueue, time.Now)})
 	return r
 }

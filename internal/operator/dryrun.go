@@ -33,8 +33,8 @@ const (
 // checkTemplates sends the objects of the templates to the API server as dry-runs, unless the
 // templates are the embedded ones, which are tested. It returns an error if the API server rejects a
 // field of one. Without an answer, or for reasons that need not hold for every Memcached, it logs
-// that and returns nil: the operator must not be down because of a webhook or a quota.
-func checkTemplates(ctx context.Context, logger logr.Logger, cfg *rest.Config, renderer *render.Renderer, o *options) error {
+// that and returns nil: the operator must not be down because of a webhook or a quota. namespaces are those of preflight.Access.
+func checkTemplates(ctx context.Context, logger logr.Logger, cfg *rest.Config, renderer *render.Renderer, namespaces []string, electionNamespace string) error {
 	if renderer.IsShipped() {
 		return nil
 	}
@@ -52,11 +52,7 @@ func checkTemplates(ctx context.Context, logger logr.Logger, cfg *rest.Config, r
 		if err != nil {
 			return fmt.Errorf("creating an API client: %w", err)
 		}
-		liveIn := o.watchNamespaces
-		if len(liveIn) == 0 {
-			liveIn = []string{metav1.NamespaceAll}
-		}
-		result, err = dryrun.Check(ctx, api, renderer, dryRunNamespace(o, os.ReadFile), liveIn...)
+		result, err = dryrun.Check(ctx, api, renderer, dryRunNamespace(namespaces, electionNamespace, os.ReadFile), namespaces...)
 		return err
 	})
 	if err != nil {
@@ -77,10 +73,7 @@ func checkTemplates(ctx context.Context, logger logr.Logger, cfg *rest.Config, r
 
 // dryRunNamespace returns a namespace for dry-runs: the first one that is watched, that of the
 // operator, or default. readFile reads a file.
-func dryRunNamespace(o *options, readFile func(string) ([]byte, error)) string {
-	if len(o.watchNamespaces) > 0 {
-		return o.watchNamespaces[0]
-	}
+func dryRunNamespace(namespaces []string, electionNamespace string, readFile func(string) ([]byte, error)) string {
 	own, _ := readFile(namespaceFile) // Outside a cluster there is none.
-	return cmp.Or(o.leaderElectionNS, strings.TrimSpace(string(own)), metav1.NamespaceDefault)
+	return cmp.Or(namespaces[0], electionNamespace, strings.TrimSpace(string(own)), metav1.NamespaceDefault)
 }

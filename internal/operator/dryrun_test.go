@@ -22,7 +22,7 @@ func TestCheckTemplates_DoesNotSendTheEmbeddedOnes(t *testing.T) {
 	renderer, err := (&templates.Options{}).Renderer()
 	testenv.NoError(t, err)
 	logger := funcr.New(func(_, args string) { t.Errorf("it logs %s", args) }, funcr.Options{})
-	testenv.NoError(t, checkTemplates(t.Context(), logger, nil, renderer, nil)) // It would panic without a configuration.
+	testenv.NoError(t, checkTemplates(t.Context(), logger, nil, renderer, nil, "")) // It would panic without a configuration.
 }
 
 func TestCheckTemplates_AcceptsWhatTheServerDoesNotAnswer(t *testing.T) {
@@ -35,7 +35,7 @@ func TestCheckTemplates_AcceptsWhatTheServerDoesNotAnswer(t *testing.T) {
 	logger := funcr.New(func(_, args string) { logged.WriteString(args + "\n") }, funcr.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // in place of dryRunTimeout
 	defer cancel()
-	testenv.NoError(t, checkTemplates(ctx, logger, &rest.Config{Host: "https://" + testenv.FreeAddress(t)}, renderer, &options{}))
+	testenv.NoError(t, checkTemplates(ctx, logger, &rest.Config{Host: "https://" + testenv.FreeAddress(t)}, renderer, []string{""}, ""))
 	if !strings.Contains(logged.String(), "Templates not checked by dry-run") {
 		t.Errorf("it logs %s", logged.String())
 	}
@@ -46,18 +46,18 @@ func TestDryRunNamespace_IsOneThatExists(t *testing.T) {
 	none := func(string) ([]byte, error) { return nil, os.ErrNotExist }
 	pod := func(string) ([]byte, error) { return []byte("operators\n"), nil }
 	for sentence, test := range map[string]struct {
-		options  options
-		readFile func(string) ([]byte, error)
-		want     string
+		watched, election string
+		readFile          func(string) ([]byte, error)
+		want              string
 	}{
-		"the first that is watched":         {options{watchNamespaces: []string{"a", "b"}, leaderElectionNS: "ops"}, pod, "a"},
-		"that of the lease":                 {options{leaderElectionNS: "ops"}, pod, "ops"},
-		"that of the pod":                   {options{}, pod, "operators"},
-		"the default one outside a cluster": {options{}, none, "default"},
+		"the first that is watched":         {"a", "ops", pod, "a"},
+		"that of the lease":                 {"", "ops", pod, "ops"},
+		"that of the pod":                   {"", "", pod, "operators"},
+		"the default one outside a cluster": {"", "", none, "default"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			if got := dryRunNamespace(&test.options, test.readFile); got != test.want {
+			if got := dryRunNamespace([]string{test.watched, "b"}, test.election, test.readFile); got != test.want {
 				t.Errorf("the namespace is %s, want %s", got, test.want)
 			}
 		})

@@ -6,12 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -41,11 +42,11 @@ const (
 )
 
 // newManager runs the preflight checks and returns a manager with the controllers, ready to start. Only requests are retried,
-// since a manager holds the ports. tree holds the templates of renderer.
-func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer, tree render.Tree, o *options) (ctrl.Manager, error) {
+// since a manager holds the ports. tree holds the templates of renderer. restart ends the process, to be started again.
+func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer, tree render.Tree, o *options, restart func()) (ctrl.Manager, *preflight.Result, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cachev1alpha1.AddToScheme(scheme)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var found *preflight.Result
 	err := retryStart(ctx, log.FromContext(ctx), func() (err error) {
@@ -53,7 +54,7 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	managerConfig := rest.CopyConfig(cfg)
 	warm := make(chan struct{})
@@ -62,13 +63,13 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	} else {
 		transport.Wrap(managerConfig, nil)
 	}
-	cacheOptions, err := reconcilers.CacheOptions(o.watchNamespaces)
+	cacheOptions, err := reconcilers.CacheOptions(found.Access.Namespaces())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	metrics, err := metricsOptions(o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	mgr, err := ctrl.NewManager(managerConfig, ctrl.Options{
 		Scheme:                        scheme,
@@ -86,31 +87,35 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 		GracefulShutdownTimeout:       new(shutdownTimeout),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("creating the manager: %w", err)
+		return nil, nil, fmt.Errorf("creating the manager: %w", err)
+	}
+	events, err := newPodEvents(ctx, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	denied := &namespaces{
+		logger: log.FromContext(ctx).WithName("namespaces"), events: events,
+		skipped: slices.Collect(maps.Keys(found.Denied)), started: time.Now(), restart: restart,
 	}
 	reconciler := reconcilers.New(mgr, reconcilers.Options{
-		Renderer: renderer, Preflight: found, Concurrency: o.concurrency, MaxRolling: o.maxRolling, OnWarm: func() { close(warm) },
+		Renderer: renderer, Preflight: found, Concurrency: o.concurrency, MaxRolling: o.maxRolling, OnWarm: func() { close(warm) }, Denied: denied.report,
 	})
 	if err := errors.Join(reconciler.SetupWithManager(ctx, mgr), setupOperatorCondition(mgr)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := retryStart(ctx, log.FromContext(ctx), func() error { return reconciler.DiscoverKinds(ctx) }); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return mgr, errors.Join(addOptional(mgr, cfg, reconciler, tree, o), addProbes(mgr))
+	return mgr, found, errors.Join(addOptional(mgr, cfg, reconciler, tree, events, o), addProbes(mgr))
 }
 
 // addOptional adds the reload of templates and the webhook to mgr, if o turns them on.
-func addOptional(mgr ctrl.Manager, cfg *rest.Config, reconciler *reconcilers.Reconciler, tree render.Tree, o *options) error {
+func addOptional(mgr ctrl.Manager, cfg *rest.Config, reconciler *reconcilers.Reconciler, tree render.Tree, events *podEvents, o *options) error {
 	if o.templates.Dir != "" {
 		check := func(ctx context.Context, renderer *render.Renderer) (*preflight.Result, error) {
 			return checkReload(ctx, cfg, mgr.GetScheme(), renderer, o)
 		}
-		api, err := kubernetes.NewForConfig(cfg)
-		if err != nil {
-			return fmt.Errorf("creating API clients: %w", err)
-		}
-		if err := mgr.Add(newReloader(api, &o.templates, tree, check, reconciler.Reload)); err != nil {
+		if err := mgr.Add(newReloader(events, &o.templates, tree, check, reconciler.Reload)); err != nil {
 			return err
 		}
 	}
@@ -126,7 +131,7 @@ func checkReload(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, 
 	if err != nil {
 		return nil, err
 	}
-	return found, checkTemplates(ctx, log.FromContext(ctx), cfg, renderer, o)
+	return found, checkTemplates(ctx, log.FromContext(ctx), cfg, renderer, found.Access.Namespaces(), o.leaderElectionNS)
 }
 
 // addProbes adds the checks of liveness and readiness to mgr.

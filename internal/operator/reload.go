@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,17 +16,11 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/example/memcached-operator/internal/memory"
-	"github.com/example/memcached-operator/internal/sanitize"
 	"github.com/example/memcached-operator/internal/templates"
-	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
 )
@@ -45,8 +38,6 @@ const (
 	maxRecheck = 10 * time.Minute
 	// maxNesting bounds the nesting of directories, as LoadTree does.
 	maxNesting = 16
-	// maxNote is the maximum size of an event's note, in bytes.
-	maxNote = 1024
 )
 
 var (
@@ -71,9 +62,7 @@ type reloader struct {
 	options *templates.Options
 	check   func(context.Context, *render.Renderer) (*preflight.Result, error)
 	reload  func(context.Context, *render.Renderer, *preflight.Result) error
-	events  events.EventBroadcaster
-	// pod is the operator's pod, which events are about; nil outside a cluster.
-	pod *corev1.Pod
+	events  *podEvents
 	// active are the templates in use.
 	active render.Tree
 	// rejected is why the templates in the directory are not in use; empty if they are.
@@ -85,26 +74,12 @@ type reloader struct {
 }
 
 // newReloader returns a reloader of options.Dir. active are the templates in use. check checks templates with the API
-// server, and reload puts them into use. Events are written by api, also by a replica that is not the leader.
-func newReloader(api kubernetes.Interface, options *templates.Options, active render.Tree,
+// server, and reload puts them into use.
+func newReloader(events *podEvents, options *templates.Options, active render.Tree,
 	check func(context.Context, *render.Renderer) (*preflight.Result, error),
 	reload func(context.Context, *render.Renderer, *preflight.Result) error,
 ) *reloader {
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: api.EventsV1()})
-	return &reloader{options: options, check: check, reload: reload, events: broadcaster, pod: ownPod(), active: active}
-}
-
-// ownPod returns name and namespace of the operator's pod, or nil outside a cluster.
-func ownPod() *corev1.Pod {
-	namespace, err := os.ReadFile(namespaceFile)
-	if err != nil {
-		return nil
-	}
-	name, err := os.Hostname()
-	if err != nil {
-		return nil
-	}
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: strings.TrimSpace(string(namespace)), Name: name}}
+	return &reloader{options: options, check: check, reload: reload, events: events, active: active}
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable. Every replica reloads, so that each next leader has
@@ -114,10 +89,6 @@ func (r *reloader) NeedLeaderElection() bool { return false }
 // Start implements manager.Runnable.
 func (r *reloader) Start(ctx context.Context) error {
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("templates"))
-	defer r.events.Shutdown()
-	if err := r.events.StartRecordingToSinkWithContext(ctx); err != nil {
-		return fmt.Errorf("recording events: %w", err)
-	}
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		log.FromContext(ctx).Info("Changed templates are found by reading them", "interval", pollInterval.String(), "reason", err.Error())
@@ -218,7 +189,7 @@ func (r *reloader) update(ctx context.Context) {
 		r.active, r.refused, r.rejected = tree, nil, ""
 		reloadSuccessful.Set(1)
 		log.FromContext(ctx).Info("Templates reloaded", "changed", files)
-		r.event(corev1.EventTypeNormal, "TemplatesReloaded", "templates reloaded; changed: "+strings.Join(files, ", "))
+		r.events.emit(corev1.EventTypeNormal, "TemplatesReloaded", "Reload", "templates reloaded; changed: "+strings.Join(files, ", "))
 	}
 }
 
@@ -262,14 +233,7 @@ func (r *reloader) reject(ctx context.Context, err error) {
 	}
 	r.rejected = err.Error()
 	log.FromContext(ctx).Error(err, "Changed templates rejected; those of before stay in use")
-	r.event(corev1.EventTypeWarning, "TemplatesRejected", "changed templates rejected; those of before stay in use: "+r.rejected)
-}
-
-// event emits an event about the operator's pod.
-func (r *reloader) event(eventType, reason, note string) {
-	if r.pod != nil {
-		r.events.NewRecorder(scheme.Scheme, apply.FieldManager).Eventf(r.pod, nil, eventType, reason, "Reload", "%s", sanitize.TextOf(note, maxNote))
-	}
+	r.events.emit(corev1.EventTypeWarning, "TemplatesRejected", "Reload", "changed templates rejected; those of before stay in use: "+r.rejected)
 }
 
 // changedFiles returns the sorted names of the files that differ.

@@ -64,11 +64,13 @@ func Run(ctx context.Context, args []string, version string) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(ctx, cfg, renderer, tree, o)
+	ctx, restart := context.WithCancel(ctx)
+	defer restart()
+	mgr, found, err := newManager(ctx, cfg, renderer, tree, o, restart)
 	if err != nil {
 		return err
 	}
-	if err := checkTemplates(ctx, logger, cfg, renderer, o); err != nil {
+	if err := checkTemplates(ctx, logger, cfg, renderer, found.Access.Namespaces(), o.leaderElectionNS); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)

@@ -107,7 +107,7 @@ func (w *Watcher) discover(ctx context.Context, t *Templates) error {
 	default:
 	}
 	api := client{t.Found}
-	var errs []error
+	errs := []error{w.checkNamespaces(ctx, t)}
 	if !t.Renderer.IsForOpenShift() {
 		is, err := IsOpenShift(ctx, api.Discovery.RESTClient())
 		errs = append(errs, err)
@@ -130,6 +130,22 @@ func (w *Watcher) discover(ctx context.Context, t *Templates) error {
 		errs = append(errs, w.discoverKind(ctx, t, kind, resources))
 	}
 	return errors.Join(errs...)
+}
+
+// checkNamespaces reports the watched namespaces in which permissions are missing, and looks at them again soon.
+func (w *Watcher) checkNamespaces(ctx context.Context, t *Templates) error {
+	if slices.Contains(t.Found.Access.Namespaces(), metav1.NamespaceAll) {
+		return nil // What is granted in all namespaces takes a request for each verb.
+	}
+	denied, err := t.Found.Access.Check(ctx)
+	if err != nil {
+		return err
+	}
+	if len(denied) > 0 {
+		w.trigger()
+	}
+	w.denied(denied)
+	return nil
 }
 
 // discoverKind updates the availability of kind in t, and its watch. resources are those of its version.

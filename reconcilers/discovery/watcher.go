@@ -43,6 +43,7 @@ type Kinds interface {
 type Watcher struct {
 	watches  Kinds
 	use      func(*Templates)
+	denied   func(map[string]string)
 	interval time.Duration
 	changed  chan event.GenericEvent
 	// triggered asks for a refresh before the interval has passed.
@@ -63,11 +64,13 @@ type Watcher struct {
 }
 
 // New returns a Watcher whose first templates are current. It calls use with each that takes their place; use must not block.
+// It calls denied, after each look, with the RBAC rules that are missing in some of the watched namespaces, by namespace.
 // The zero interval means five minutes.
-func New(current *Templates, use func(*Templates), watches Kinds, interval time.Duration) *Watcher {
+func New(current *Templates, use func(*Templates), denied func(map[string]string), watches Kinds, interval time.Duration) *Watcher {
 	return &Watcher{
 		watches:   watches,
 		use:       use,
+		denied:    denied,
 		interval:  cmp.Or(interval, defaultInterval),
 		changed:   make(chan event.GenericEvent),
 		triggered: make(chan struct{}, 1),

@@ -4,6 +4,7 @@ package preflight
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -33,12 +34,14 @@ type Result struct {
 	Discovery *discovery.DiscoveryClient
 	// Access checks the operator's own permissions.
 	Access *Access
+	// Denied holds the RBAC rules that are missing, by namespace.
+	Denied map[string]string
 	// Stale finds the kinds that earlier templates contained.
 	Stale StaleKinds
 }
 
 // Check asks the API server of cfg whether the operator can manage the objects of templates in
-// namespaces; no namespaces means all.
+// namespaces; no namespaces means all. It is an error if it can in none; those in which it cannot are in Result.Denied.
 func Check(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, templates *render.Renderer, namespaces []string) (*Result, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = requestTimeout
@@ -68,18 +71,22 @@ func Check(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, templa
 	if err != nil {
 		return nil, err
 	}
-	access := &Access{reviews: clients.AuthorizationV1(), namespaces: namespaces}
-	if err := access.CheckPermissions(ctx, resources); err != nil {
+	access := newAccess(clients.AuthorizationV1(), namespaces, resources)
+	denied, err := access.Check(ctx)
+	if err != nil {
 		return nil, err
+	}
+	if len(access.Namespaces()) == 0 {
+		return nil, errors.New(Text(denied))
 	}
 	types, err := apply.NewTypes(scheme, clients.Discovery().OpenAPIV3(), kinds)
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Kinds: kinds, Types: types, Discovery: clients.DiscoveryClient, Access: access, Stale: StaleKinds{
+	return &Result{Kinds: kinds, Types: types, Discovery: clients.DiscoveryClient, Access: access, Denied: denied, Stale: StaleKinds{
 		Discovery:  clients.Discovery(),
 		Rules:      clients.AuthorizationV1().SelfSubjectRulesReviews(),
 		Metadata:   objects,
-		Namespaces: namespaces,
+		Namespaces: access.Namespaces(),
 	}}, nil
 }

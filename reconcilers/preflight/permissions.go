@@ -4,10 +4,11 @@ package preflight
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -23,16 +24,25 @@ import (
 // parallelReviews is how many access reviews are sent at once.
 const parallelReviews = 8
 
-// Access checks the operator's own permissions in the namespaces that it watches.
+// Access checks the operator's own permissions in the namespaces that it watches. It is safe for use by many goroutines.
 type Access struct {
 	reviews authorizationclient.AuthorizationV1Interface
-	// namespaces are those that the operator watches; none means all.
+	// namespaces are those that the operator watches: metav1.NamespaceAll, or some.
 	namespaces []string
+	// needs are what the operator needs in each of them.
+	needs []need
+
+	mu sync.Mutex
+	// denied is the result of the last Check.
+	denied map[string]string
 }
 
-// CheckPermissions checks that the operator has Verbs on resources, and what it needs for
-// Memcacheds and pods. The error holds the RBAC rules to add.
-func (a *Access) CheckPermissions(ctx context.Context, resources []schema.GroupVersionResource) error {
+// newAccess returns the Access of an operator that watches namespaces, none meaning all, and needs Verbs on resources, and
+// what it needs for Memcacheds and pods.
+func newAccess(reviews authorizationclient.AuthorizationV1Interface, namespaces []string, resources []schema.GroupVersionResource) *Access {
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
 	needs := []need{
 		// The Memcached is read before anything is written for it.
 		{cachev1alpha1.SchemeGroupVersion.Group, "memcacheds", "", []string{"get", "list", "watch"}},
@@ -44,20 +54,47 @@ func (a *Access) CheckPermissions(ctx context.Context, resources []schema.GroupV
 	for _, resource := range resources {
 		needs = append(needs, need{resource.Group, resource.Resource, "", Verbs})
 	}
-	rules, err := a.missing(ctx, needs)
-	if err != nil {
-		return err
-	}
-	if rules != "" {
-		return errors.New(rules)
-	}
-	return nil
+	return &Access{reviews: reviews, namespaces: namespaces, needs: needs}
 }
 
-// MissingRules returns the RBAC rules that grant the operator Verbs on resource, as text that says
+// Check returns the RBAC rules that the operator lacks, as text that says where to add them, by namespace. A
+// namespace that was deleted lacks all of those that a Role granted.
+func (a *Access) Check(ctx context.Context) (map[string]string, error) {
+	denied, err := a.missing(ctx, a.needs, a.namespaces)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.denied = denied
+	return maps.Clone(denied), nil
+}
+
+// Namespaces returns the watched namespaces in which the last Check found all permissions; metav1.NamespaceAll for all.
+func (a *Access) Namespaces() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(a.namespaces), func(namespace string) bool { return a.denied[namespace] != "" })
+}
+
+// MissingRules returns the RBAC rules that grant the operator Verbs on resource in each of Namespaces, as text that says
 // where to add them. It is empty when the operator has them.
 func (a *Access) MissingRules(ctx context.Context, group, resource string) (string, error) {
-	return a.missing(ctx, []need{{group, resource, "", Verbs}})
+	namespaces := a.Namespaces()
+	if len(namespaces) == 0 {
+		namespaces = a.namespaces
+	}
+	missing, err := a.missing(ctx, []need{{group, resource, "", Verbs}}, namespaces)
+	return Text(missing), err
+}
+
+// Text joins rules by namespace, in order.
+func Text(rules map[string]string) string {
+	var texts []string
+	for _, namespace := range slices.Sorted(maps.Keys(rules)) {
+		texts = append(texts, rules[namespace])
+	}
+	return strings.Join(texts, "\n")
 }
 
 // need is a set of verbs that the operator needs on a resource.
@@ -82,34 +119,29 @@ type review struct {
 	err             error
 }
 
-// missing returns the RBAC rules to add for needs, with where to add them. It is empty when none
-// is missing.
-func (a *Access) missing(ctx context.Context, needs []need) (string, error) {
-	namespaces := a.namespaces
-	if len(namespaces) == 0 {
-		namespaces = []string{metav1.NamespaceAll}
-	}
+// missing returns the RBAC rules to add for needs, with where to add them, by namespace.
+func (a *Access) missing(ctx context.Context, needs []need, namespaces []string) (map[string]string, error) {
 	pending, err := a.reviewsNeeded(ctx, needs, namespaces)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	workqueue.ParallelizeUntil(ctx, parallelReviews, len(pending), func(i int) {
 		pending[i].send(ctx, a.reviews)
 	})
 	if err := ctx.Err(); err != nil {
-		return "", err
+		return nil, err
 	}
-	var missing []string
+	missing := map[string]string{}
 	for _, namespace := range namespaces {
 		rules, err := deniedRules(pending, needs, namespace)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		if len(rules) > 0 {
-			missing = append(missing, explain(rules, namespace))
+			missing[namespace] = explain(rules, namespace)
 		}
 	}
-	return strings.Join(missing, "\n"), nil
+	return missing, nil
 }
 
 // reviewsNeeded returns the reviews of what the operator's rules do not show to be granted. The

@@ -33,7 +33,7 @@ type StaleKinds struct {
 	Discovery discovery.DiscoveryInterface
 	Rules     authorizationclient.SelfSubjectRulesReviewInterface
 	Metadata  metadata.Interface
-	// Namespaces are those that the operator watches; none means all.
+	// Namespaces are those to look in; metav1.NamespaceAll means all.
 	Namespaces []string
 }
 
@@ -41,17 +41,13 @@ type StaleKinds struct {
 // operator is permitted to delete. The permissions take the place of an inventory: keep the RBAC
 // rule for a kind as long as objects of it have to be pruned.
 func (s StaleKinds) Find(ctx context.Context, known []schema.GroupVersionKind) ([]schema.GroupVersionKind, error) {
-	namespaces := s.Namespaces
-	if len(namespaces) == 0 {
-		namespaces = []string{metav1.NamespaceAll}
-	}
 	// API groups that cannot be discovered are skipped.
 	lists, err := s.Discovery.ServerPreferredResources()
 	if err != nil && len(lists) == 0 {
 		return nil, fmt.Errorf("discovering the resources of the API server: %w", err)
 	}
 	var found []schema.GroupVersionKind
-	for _, namespace := range namespaces {
+	for _, namespace := range s.Namespaces {
 		rules, err := s.rules(ctx, namespace)
 		if err != nil {
 			return nil, err

@@ -133,7 +133,6 @@ func TestPermissions_ReportedRulesSuffice(t *testing.T) {
 func TestPermissions_RolesInNamespacesSuffice(t *testing.T) {
 	t.Parallel()
 	cfg, subject := identity(t)
-	other := suite.NewNamespace(t)
 	for _, role := range []string{managerRole, templatesRole} {
 		bind(t, subject, subject.Namespace, role)
 	}
@@ -144,15 +143,51 @@ func TestPermissions_RolesInNamespacesSuffice(t *testing.T) {
 	if rules := rules(t, text); len(rules) != 8 {
 		t.Errorf("not all of the operator's rules are named, but %d:\n%s", len(rules), text)
 	}
-	text = refuseInLines(t, "--kubeconfig="+file, "--watch-namespaces="+other+","+subject.Namespace)
-	contains(t, text, "add these rules to the operator's Role in namespace "+other)
-	if strings.Contains(text, subject.Namespace) {
-		t.Errorf("the namespace with all rights is named:\n%s", text)
-	}
-
 	p := start(t, "--kubeconfig="+file, "--watch-namespaces="+subject.Namespace, "--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=0")
 	p.Ready(t)
 	settled(t, &suite, suite.NewMemcached(t, subject.Namespace, "cache", 0))
+	if errors := p.Log.Errors(); len(errors) > 0 {
+		t.Errorf("errors are logged: %q", errors)
+	}
+}
+
+// A tenant takes the operator's rights in its namespace away, or the namespace is deleted. The others are served, also after a
+// restart.
+func TestPermissions_OfOneNamespaceAreItsOwnMatter(t *testing.T) {
+	t.Parallel()
+	cfg, subject := identity(t)
+	other, gone := suite.NewNamespace(t), "gone-"+subject.Namespace
+	for _, role := range []string{managerRole, templatesRole} {
+		bind(t, subject, subject.Namespace, role)
+		bind(t, subject, other, role)
+	}
+	address := testenv.FreeAddress(t)
+	args := []string{
+		"--kubeconfig=" + testenv.Kubeconfig(t, cfg, ""), "--watch-namespaces=" + strings.Join([]string{other, subject.Namespace, gone}, ","),
+		"--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=" + address, "--metrics-secure=false",
+	}
+	p := start(t, args...)
+	p.Ready(t)
+	settled(t, &suite, suite.NewMemcached(t, other, "cache", 0))
+	denied := func() float64 { return metric(t, address, "memcached_operator_denied_namespaces") }
+	if n := denied(); n != 1 {
+		t.Errorf("the operator lacks permissions in %v namespaces, want 1", n)
+	}
+
+	testenv.NoError(t, suite.Client.DeleteAllOf(t.Context(), &rbacv1.RoleBinding{}, client.InNamespace(other)))
+	settled(t, &suite, suite.NewMemcached(t, subject.Namespace, "while-running", 0))
+	if status := p.Terminate(t); status != 0 {
+		t.Errorf("the exit status is %d", status)
+	}
+	p = start(t, args...)
+	p.Ready(t)
+	settled(t, &suite, suite.NewMemcached(t, subject.Namespace, "restarted", 0))
+	if n := denied(); n != 2 {
+		t.Errorf("restarted, the operator lacks permissions in %v namespaces, want 2", n)
+	}
+	for _, namespace := range []string{other, gone} {
+		contains(t, p.Log.String(), `"namespace":"`+namespace+`"`, "add these rules to the operator's Role in namespace "+namespace)
+	}
 	if errors := p.Log.Errors(); len(errors) > 0 {
 		t.Errorf("errors are logged: %q", errors)
 	}

@@ -187,7 +187,7 @@ func (r *reader) findsLeftovers(t *testing.T) {
 			}},
 		}}
 		r.Create(t, child)
-		stale := preflight.StaleKinds{Discovery: clients.Discovery(), Rules: clients.AuthorizationV1().SelfSubjectRulesReviews(), Metadata: objects}
+		stale := preflight.StaleKinds{Discovery: clients.Discovery(), Rules: clients.AuthorizationV1().SelfSubjectRulesReviews(), Metadata: objects, Namespaces: []string{metav1.NamespaceAll}}
 		kinds, err := stale.Find(t.Context(), nil)
 		testenv.NoError(t, err)
 		if !slices.Contains(kinds, corev1.SchemeGroupVersion.WithKind("ConfigMap")) {
