@@ -91,6 +91,9 @@ var rollouts = map[string]struct {
 	"a failed write is no rollout": {
 		memcacheds{memcached("a", reconciling("ApplyFailed", time.Minute))}, idle, 0,
 	},
+	"an object that another client reverts is no rollout": {
+		memcacheds{memcached("a", reconciling("Contended", time.Minute))}, idle, 0,
+	},
 	"waiting for an earlier object is no rollout": {
 		memcacheds{memcached("a", reconciling("WaitingForDeletion", time.Minute))}, idle, 0,
 	},
@@ -133,5 +136,32 @@ func TestDesiredCondition_FollowsRollouts(t *testing.T) {
 				t.Errorf("the type is %s", got.Type)
 			}
 		})
+	}
+}
+
+// Users begin rollouts one after the other, with pauses in between.
+func TestSeries_BlocksNoLongerThanTheBound(t *testing.T) {
+	t.Parallel()
+	var s series
+	blocked := waits("rolling out: shop/a")
+	late := condition(metav1.ConditionTrue, "RollOutOverdue", "rollouts for more than 30m0s, not blocking the upgrade any longer; now rolling out: shop/a")
+	for _, step := range []struct {
+		at, holds time.Duration // since the begin
+		given     metav1.Condition
+		want      metav1.Condition
+		wantHolds time.Duration
+	}{
+		{0, 30 * time.Minute, blocked, blocked, 30 * time.Minute},
+		{10 * time.Minute, 0, idle, idle, 0},
+		{11 * time.Minute, 30 * time.Minute, blocked, blocked, 19 * time.Minute},
+		{30 * time.Minute, 11 * time.Minute, blocked, late, 11 * time.Minute},
+		{31 * time.Minute, 0, idle, idle, 0},
+		{60 * time.Minute, 30 * time.Minute, blocked, late, 30 * time.Minute},
+		{70 * time.Minute, 0, idle, idle, 0},
+		{100 * time.Minute, 30 * time.Minute, blocked, blocked, 30 * time.Minute},
+	} {
+		if got, holds := s.limit(step.given, step.holds, now.Add(step.at), bound); got != step.want || holds != step.wantHolds {
+			t.Errorf("after %s: %+v for %s, want %+v for %s", step.at, got, holds, step.want, step.wantHolds)
+		}
 	}
 }

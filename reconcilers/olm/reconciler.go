@@ -69,6 +69,7 @@ type OperatorConditionReconciler struct {
 	// messageInterval is the constant of this name, except in tests.
 	messageInterval time.Duration
 
+	series series
 	// known is the condition that the API server has, without its transition time.
 	known metav1.Condition
 	// wrote is the time of the last write.
@@ -149,6 +150,7 @@ func (r *OperatorConditionReconciler) Reconcile(ctx context.Context, _ ctrl.Requ
 	}
 	now := r.now()
 	want, holds := desiredCondition(memcacheds.Items, now, r.bound)
+	want, holds = r.series.limit(want, holds, now, r.bound)
 	if isSame(want, r.known) {
 		return ctrl.Result{RequeueAfter: holds}, nil
 	}
