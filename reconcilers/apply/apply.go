@@ -340,14 +340,25 @@ func (a *Applier) send(ctx context.Context, object *unstructured.Unstructured) (
 }
 
 // cached returns the live object of rendered from the cache, or the response to the last write if the
-// cache does not show that yet; notYetCached reports the latter.
+// cache does not show that yet, which notYetCached reports. If it is being deleted, the API server is asked.
 func (a *Applier) cached(ctx context.Context, rendered *unstructured.Unstructured) (live client.Object, notYetCached bool, err error) {
 	object, err := NewObject(a.scheme, rendered.GroupVersionKind())
 	if err != nil {
 		return nil, false, err
 	}
 	live, err = a.pendingWrites.Get(ctx, a.client, client.ObjectKeyFromObject(rendered), object)
-	return live, live != object, err
+	if err != nil || live.GetDeletionTimestamp() == nil {
+		return live, live != object, err
+	}
+	// An API server that lags behind may list an object of before a re-creation, for as long as it does.
+	current, err := NewObject(a.scheme, rendered.GroupVersionKind())
+	if err != nil {
+		return nil, false, err
+	}
+	if err := a.live.Get(ctx, client.ObjectKeyFromObject(rendered), current); err != nil {
+		return nil, false, err
+	}
+	return a.reduce(current), true, nil
 }
 
 // failed returns the result of a failure before the write.

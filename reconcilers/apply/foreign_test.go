@@ -97,6 +97,7 @@ func TestApply_DoesNotChangeObjectsOfOtherOwners(t *testing.T) {
 			if stranger.GetAnnotations()["example.com/delete"] != "" {
 				w.delete(stranger)
 				stranger = w.live(stranger)
+				asked = []string{"get services/cache"}
 			}
 			w.settle(stranger)
 

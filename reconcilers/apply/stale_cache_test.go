@@ -201,3 +201,27 @@ func TestApply_ObjectDeletedThatCacheShows(t *testing.T) {
 		}
 	}
 }
+
+// The API server that the cache lists from lags behind: it shows an object that is being deleted and was created again since.
+func TestApply_CacheShowsWhatWasDeleted(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t)
+	object := w.made(extras["of another name"])
+	held := object.DeepCopy()
+	held.SetFinalizers([]string{"example.com/held"})
+	w.applied(held)
+	w.delete(object)
+	w.settle(object)
+	w.apply("while it is being deleted", apply.Waiting, object)
+	w.freeze()
+	w.update("test", object, func(live *unstructured.Unstructured) { live.SetFinalizers(nil) })
+	w.apply("once it is gone", apply.Created, object)
+	w.restart()
+	w.requests.take()
+	if result := w.apply("after a restart", apply.Unchanged, object)[0]; !result.NotYetCached || result.Live.GetDeletionTimestamp() != nil {
+		t.Errorf("it is seen as %v", result.Live)
+	}
+	if sent := w.requests.take(); len(sent) != 1 {
+		t.Errorf("sent %v", sent)
+	}
+}

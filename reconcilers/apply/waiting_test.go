@@ -21,9 +21,9 @@ func TestApply_WaitsForObjectBeingDeleted(t *testing.T) {
 		change change
 		want   []string
 	}{
-		"in the cache":                          {unchanged, nil},
-		"in the cache, with a difference":       {func(_ *env, live *unstructured.Unstructured) { container(live)["image"] = "memcached:latest" }, nil},
-		"in the cache, without owner reference": {uncontrolled, nil},
+		"in the cache":                          {unchanged, []string{"get deployments/cache"}},
+		"in the cache, with a difference":       {func(_ *env, live *unstructured.Unstructured) { container(live)["image"] = "memcached:latest" }, []string{"get deployments/cache"}},
+		"in the cache, without owner reference": {uncontrolled, []string{"get deployments/cache"}},
 		"not in the cache":                      {unlabel, []string{"apply deployments/cache 409", "get deployments/cache"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
