@@ -5,7 +5,6 @@ package operator
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -13,12 +12,9 @@ import (
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/internal/dryrun"
 	"github.com/example/memcached-operator/reconcilers/render"
 )
@@ -38,8 +34,8 @@ func checkTemplates(ctx context.Context, logger logr.Logger, cfg *rest.Config, r
 	if renderer.IsShipped() {
 		return nil
 	}
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cachev1alpha1.AddToScheme(scheme)); err != nil {
+	scheme, err := newScheme()
+	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, dryRunTimeout)
@@ -47,7 +43,7 @@ func checkTemplates(ctx context.Context, logger logr.Logger, cfg *rest.Config, r
 	cfg = rest.CopyConfig(cfg)
 	cfg.WarningHandler = rest.NoWarnings{}
 	var result dryrun.Result
-	err := retryStart(ctx, logger, func() error {
+	err = retryStart(ctx, logger, func() error {
 		api, err := client.New(cfg, client.Options{Scheme: scheme})
 		if err != nil {
 			return fmt.Errorf("creating an API client: %w", err)

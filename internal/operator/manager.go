@@ -41,53 +41,32 @@ const (
 	shutdownTimeout = 7 * time.Second
 )
 
-// newManager runs the preflight checks and returns a manager with the controllers, ready to start. Only requests are retried,
-// since a manager holds the ports. tree holds the templates of renderer. restart ends the process, to be started again.
-func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer, tree render.Tree, o *options, restart func()) (ctrl.Manager, *preflight.Result, error) {
+// newScheme returns the scheme of the operator's clients.
+func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cachev1alpha1.AddToScheme(scheme)); err != nil {
+	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), cachev1alpha1.AddToScheme(scheme))
+}
+
+// newManager runs the preflight checks and returns a manager with the controllers, ready to start, and what the checks found. Only
+// requests are retried, since a manager holds the ports. tree holds the templates of renderer. restart ends the process, to be
+// started again.
+func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer, tree render.Tree, o *options, restart func()) (ctrl.Manager, *preflight.Result, error) {
+	scheme, err := newScheme()
+	if err != nil {
 		return nil, nil, err
 	}
 	var found *preflight.Result
-	err := retryStart(ctx, log.FromContext(ctx), func() (err error) {
+	err = retryStart(ctx, log.FromContext(ctx), func() (err error) {
 		found, err = preflight.Check(ctx, cfg, scheme, renderer, o.watchNamespaces)
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	managerConfig := rest.CopyConfig(cfg)
 	warm := make(chan struct{})
-	if o.leaderElect {
-		transport.Wrap(managerConfig, transport.NewLease(renewDeadline, warm))
-	} else {
-		transport.Wrap(managerConfig, nil)
-	}
-	cacheOptions, err := reconcilers.CacheOptions(found.Access.Namespaces())
+	mgr, err := newControllerManager(cfg, scheme, found.Access.Namespaces(), o, warm)
 	if err != nil {
 		return nil, nil, err
-	}
-	metrics, err := metricsOptions(o)
-	if err != nil {
-		return nil, nil, err
-	}
-	mgr, err := ctrl.NewManager(managerConfig, ctrl.Options{
-		Scheme:                        scheme,
-		Cache:                         cacheOptions,
-		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}},
-		Metrics:                       metrics,
-		HealthProbeBindAddress:        o.healthProbeAddress,
-		LeaderElection:                o.leaderElect,
-		LeaderElectionID:              o.leaderElectionName,
-		LeaderElectionNamespace:       o.leaderElectionNS,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 new(leaseDuration),
-		RenewDeadline:                 new(renewDeadline),
-		RetryPeriod:                   new(retryPeriod),
-		GracefulShutdownTimeout:       new(shutdownTimeout),
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("creating the manager: %w", err)
 	}
 	events, err := newPodEvents(ctx, cfg)
 	if err != nil {
@@ -107,6 +86,44 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 		return nil, nil, err
 	}
 	return mgr, found, errors.Join(addOptional(mgr, cfg, reconciler, tree, events, o), addProbes(mgr))
+}
+
+// newControllerManager returns a manager for namespaces without controllers. A replica does not become the leader before warm is
+// closed.
+func newControllerManager(cfg *rest.Config, scheme *runtime.Scheme, namespaces []string, o *options, warm <-chan struct{}) (ctrl.Manager, error) {
+	managerConfig := rest.CopyConfig(cfg)
+	if o.leaderElect {
+		transport.Wrap(managerConfig, transport.NewLease(renewDeadline, warm))
+	} else {
+		transport.Wrap(managerConfig, nil)
+	}
+	cacheOptions, err := reconcilers.CacheOptions(namespaces)
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := metricsOptions(o)
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(managerConfig, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         cacheOptions,
+		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}},
+		Metrics:                       metrics,
+		HealthProbeBindAddress:        o.healthProbeAddress,
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              o.leaderElectionName,
+		LeaderElectionNamespace:       o.leaderElectionNS,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 new(leaseDuration),
+		RenewDeadline:                 new(renewDeadline),
+		RetryPeriod:                   new(retryPeriod),
+		GracefulShutdownTimeout:       new(shutdownTimeout),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("creating the manager: %w", err)
+	}
+	return mgr, nil
 }
 
 // addOptional adds the reload of templates and the webhook to mgr, if o turns them on.
