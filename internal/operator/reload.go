@@ -178,7 +178,7 @@ func (r *reloader) update(ctx context.Context) {
 			return
 		}
 		err = r.replace(ctx, tree)
-		r.refuse(tree, known)
+		r.refuse(tree, known && !isTransient(err))
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -216,9 +216,9 @@ func (r *reloader) replace(ctx context.Context, tree render.Tree) error {
 	return r.reload(ctx, renderer, found)
 }
 
-// refuse puts off the next check of tree, longer if it was known to be rejected.
-func (r *reloader) refuse(tree render.Tree, known bool) {
-	if !known {
+// refuse puts off the next check of tree, longer if it was rejected again.
+func (r *reloader) refuse(tree render.Tree, again bool) {
+	if !again {
 		r.recheckIn = 0
 	}
 	r.recheckIn = min(max(2*r.recheckIn, pollInterval), maxRecheck)

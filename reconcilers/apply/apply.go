@@ -259,7 +259,7 @@ func (a *Applier) unscaled(live client.Object) digest {
 
 // scale changes the replicas of the Deployment that deferred is about, and nothing else.
 func (a *Applier) scale(ctx context.Context, owner *Owner, deferred Result, replicas int64) Result {
-	rendered, before := deferred.Object, appliedTo(deferred.Live)
+	rendered, before := deferred.Object, a.unscaled(deferred.Live)
 	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"replicas":%d}}`, deferred.Live.GetUID(), replicas)
 	live := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: rendered.GetNamespace(), Name: rendered.GetName()}}
 	err := a.pendingWrites.Write(rendered, func() (client.Object, error) {

@@ -65,7 +65,7 @@ func TestApply_ScalesWhatIsDeferred(t *testing.T) {
 	owner.MayReplacePods = func(outdated string) bool { states[outdated] = true; return false }
 	container(object)["image"] = "memcached:1.6.46"
 	before := w.live(object)
-	for _, replicas := range []int64{5, 5, 2} {
+	for _, replicas := range []int64{5, 5, 2, 2} {
 		set(t, object, replicas, "spec", "replicas")
 		results, err := w.applier.Apply(t.Context(), owner, []*unstructured.Unstructured{object})
 		testenv.NoError(t, err)
