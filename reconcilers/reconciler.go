@@ -5,22 +5,26 @@ package reconcilers
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/lru"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/internal/memory"
 	"github.com/example/memcached-operator/internal/sanitize"
 	"github.com/example/memcached-operator/internal/transport"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/discovery"
+	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/reconcilers/rollout"
 	"github.com/example/memcached-operator/reconcilers/status"
 )
@@ -38,6 +42,8 @@ type Reconciler struct {
 	contention    *apply.Contention
 
 	templates atomic.Pointer[templateSet]
+	// rendered holds the last rendering of some Memcacheds by their UIDs.
+	rendered *lru.Cache
 
 	newApplier              func(*apply.Types) *apply.Applier
 	optional                *discovery.Watcher
@@ -117,19 +123,38 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, templates 
 	return r.report(ctx, observed)
 }
 
-// render returns the objects to apply: the rendered ones without those of unavailable kinds.
+// maxRendered bounds the memory of rendered objects, at about 20 KiB per Memcached.
+const maxRendered = 128
+
+// rendering is what a Memcached with spec renders to. The objects are only read.
+type rendering struct {
+	renderer *render.Renderer
+	spec     cachev1alpha1.MemcachedSpec
+	objects  []*unstructured.Unstructured
+	err      error
+}
+
+// render returns the objects to apply: the rendered ones without those of unavailable kinds. A change of a Memcached is followed by
+// a few reconciles within moments, for the events of its objects; they do not render again.
 func (r *Reconciler) render(observed *observation) ([]*unstructured.Unstructured, error) {
-	start := time.Now()
-	defer func() { renderSeconds.Observe(time.Since(start).Seconds()) }()
-	rendered, err := observed.templates.Renderer.Render(observed.Memcached)
-	return slices.DeleteFunc(rendered, func(object *unstructured.Unstructured) bool {
+	mc, renderer := observed.Memcached, observed.templates.Renderer
+	kept, _ := r.rendered.Get(mc.UID)
+	last, ok := kept.(rendering)
+	if !ok || last.renderer != renderer || !reflect.DeepEqual(last.spec, mc.Spec) {
+		start := time.Now()
+		last = rendering{renderer: renderer, spec: *mc.Spec.DeepCopy()} // Reading a quantity may change it.
+		last.objects, last.err = renderer.Render(mc)
+		renderSeconds.Observe(time.Since(start).Seconds())
+		r.rendered.Add(mc.UID, last)
+	}
+	return slices.DeleteFunc(slices.Clone(last.objects), func(object *unstructured.Unstructured) bool {
 		reason := observed.templates.Unavailability(object.GroupVersionKind())
 		if reason == discovery.Available {
 			return false
 		}
 		observed.skip(object, reason)
 		return true
-	}), err
+	}), last.err
 }
 
 // apply applies desired and collects the results. Objects of a kind that the API server no longer

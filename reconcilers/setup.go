@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/lru"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -85,6 +86,7 @@ func New(mgr ctrl.Manager, options Options) *Reconciler {
 			return apply.New(mgr.GetClient(), mgr.GetAPIReader(), types, pendingWrites,
 				apply.Options{Reduce: reduce, Contention: contention})
 		},
+		rendered:                lru.New(maxRendered),
 		pendingWrites:           pendingWrites,
 		contention:              contention,
 		watches:                 watches,
