@@ -11,40 +11,23 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/reconcilers/discovery"
 	"github.com/example/memcached-operator/reconcilers/status"
 )
 
-// observation is what one reconcile knows. Each step adds to it.
-type observation struct {
-	status.Observation
-	templates *templateSet
-	// pruned holds the objects that were pruned.
-	pruned []client.Object
-	// reported is set once the rollout has the outcome.
-	reported *bool
-}
-
-// skip records that object was rendered but not applied.
-func (o *observation) skip(object *unstructured.Unstructured, reason discovery.Unavailability) {
-	o.SkippedKinds = append(o.SkippedKinds, status.SkippedKind{Kind: object.GetKind(), Reason: string(reason)})
-}
-
 // observe reads the Memcached of req and its pods. It returns nil when there is nothing to do: the
 // Memcached is deleted or being deleted, and the garbage collector deletes its objects.
-func (r *Reconciler) observe(ctx context.Context, req ctrl.Request) (*observation, error) {
+func (r *Reconciler) observe(ctx context.Context, req ctrl.Request) (*cachev1alpha1.Memcached, []corev1.Pod, error) {
 	mc := &cachev1alpha1.Memcached{}
 	newest, err := r.pendingWrites.Get(ctx, r.client, req.NamespacedName, mc)
 	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading the Memcached: %w", err)
+		return nil, nil, fmt.Errorf("reading the Memcached: %w", err)
 	}
 	if mc.UID == "" || mc.DeletionTimestamp != nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	// Of a Memcached the operator writes only the status.
 	if newest.GetUID() == mc.UID {
@@ -54,10 +37,10 @@ func (r *Reconciler) observe(ctx context.Context, req ctrl.Request) (*observatio
 	// The items are only read, so that no copy is needed.
 	err = r.client.List(ctx, pods, client.InNamespace(mc.Namespace), client.MatchingFields{podIndex: mc.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
-		return nil, fmt.Errorf("listing the pods: %w", err)
+		return nil, nil, fmt.Errorf("listing the pods: %w", err)
 	}
 	isForeign := func(pod corev1.Pod) bool { return !isPodOf(mc, &pod) }
-	return &observation{Observation: status.Observation{Memcached: mc, Pods: slices.DeleteFunc(pods.Items, isForeign)}}, nil
+	return mc, slices.DeleteFunc(pods.Items, isForeign), nil
 }
 
 // isPodOf reports whether pod, whose labels name mc, is controlled by a workload of mc: by a
@@ -70,14 +53,14 @@ func isPodOf(mc *cachev1alpha1.Memcached, pod *corev1.Pod) bool {
 
 // deployment returns the Deployment of the Memcached's name, as the API server returned it from the
 // last apply or as the cache has it. It returns nil when there is none.
-func (r *Reconciler) deployment(ctx context.Context, observed *observation) (*appsv1.Deployment, error) {
+func (r *Reconciler) deployment(ctx context.Context, templates *templateSet, observed status.Observation) (*appsv1.Deployment, error) {
 	mc := observed.Memcached
 	for _, result := range observed.Results {
 		if deployment, ok := result.Live.(*appsv1.Deployment); ok && deployment.Name == mc.Name && metav1.IsControlledBy(deployment, mc) {
 			return deployment, nil
 		}
 	}
-	if !slices.Contains(observed.templates.Found.Kinds, appsv1.SchemeGroupVersion.WithKind("Deployment")) {
+	if !slices.Contains(templates.Found.Kinds, appsv1.SchemeGroupVersion.WithKind("Deployment")) {
 		return nil, nil
 	}
 	object, err := r.pendingWrites.Get(ctx, r.client, client.ObjectKeyFromObject(mc), &appsv1.Deployment{})

@@ -63,8 +63,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	memory.Begin()
 	defer memory.End()
 	templates := r.templates.Load()
+	var result ctrl.Result
+	var reported bool
 	var err error
-	reported := false
 	defer func() { // also after a panic
 		if reported || errors.Is(ctx.Err(), context.Canceled) || transport.IsNotSent(err) {
 			return
@@ -73,8 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			log.FromContext(ctx).Info("Rollout of changed templates goes on without this Memcached, whose reconciles fail")
 		}
 	}()
-	var result ctrl.Result
-	result, err = r.reconcile(ctx, req, templates, &reported)
+	result, reported, err = r.reconcile(ctx, req, templates)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		// The operator stops. The next leader reconciles every Memcached.
 		return ctrl.Result{}, nil
@@ -88,39 +88,79 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return result, err
 }
 
-// reconcile sets reported once the rollout has the outcome.
-func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, templates *templateSet, reported *bool) (ctrl.Result, error) {
-	observed, err := r.observe(ctx, req)
+// reconcile reports whether the rollout has the outcome.
+func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, templates *templateSet) (result ctrl.Result, reported bool, err error) {
+	mc, pods, err := r.observe(ctx, req)
 	if err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{}, false, err
 	}
-	if observed == nil {
+	if mc == nil {
 		templates.rollout.Report(ctx, req.NamespacedName, rollout.Outcome{})
-		*reported = true
-		return ctrl.Result{}, nil
+		return ctrl.Result{}, true, nil
 	}
-	observed.templates, observed.reported = templates, reported
-	if status.IsPaused(observed.Memcached) {
-		return r.report(ctx, observed)
-	}
-	desired, err := r.render(observed)
+	done, err := r.act(ctx, templates, mc)
 	if err != nil {
-		observed.RenderErr = err
-		return r.report(ctx, observed)
+		result, err = requeueIfStale(ctx, err, deletionPollInterval)
+		return result, false, err
 	}
-	owner := templates.applier.Owner(observed.Memcached)
-	owner.MayReplacePods = r.mayReplacePods(ctx, observed)
-	if err := r.apply(ctx, observed, owner, desired); err != nil {
-		return requeueIfStale(ctx, err, deletionPollInterval)
+	if slices.ContainsFunc(done.results, func(result apply.Result) bool { return apply.IsRace(result.Err) }) {
+		r.recorder.recordChanges(ctx, mc, done.results, done.pruned)
+		return ctrl.Result{RequeueAfter: raceRequeueInterval}, false, nil
 	}
-	if slices.ContainsFunc(observed.Results, func(result apply.Result) bool { return apply.IsRace(result.Err) }) {
-		r.recorder.recordChanges(ctx, observed)
-		return ctrl.Result{RequeueAfter: raceRequeueInterval}, nil
+	return r.report(ctx, templates, status.Observation{
+		Memcached: mc, Pods: pods, RenderErr: done.renderErr, Results: done.results, SkippedKinds: done.skipped, PruneErr: done.pruneErr,
+	}, done.pruned)
+}
+
+// actions is what a reconcile did.
+type actions struct {
+	renderErr error
+	results   []apply.Result
+	// skipped are the rendered objects of unavailable kinds.
+	skipped  []status.SkippedKind
+	pruned   []client.Object
+	pruneErr error
+}
+
+// act renders mc, unless it is paused, applies the objects, and prunes those that are no longer rendered if every rendered one has
+// been applied. The error is that of Owner.Verify, after which nothing is written.
+func (r *Reconciler) act(ctx context.Context, templates *templateSet, mc *cachev1alpha1.Memcached) (done actions, err error) {
+	if status.IsPaused(mc) {
+		return done, nil
 	}
-	if err := r.prune(ctx, observed, owner, desired); err != nil {
-		return requeueIfStale(ctx, err, deletionPollInterval)
+	desired, skipped, err := r.render(templates, mc)
+	if err != nil {
+		return actions{renderErr: err}, nil //nolint:nilerr // it goes to the status
 	}
-	return r.report(ctx, observed)
+	owner := templates.applier.Owner(mc)
+	owner.MayReplacePods = mayReplacePods(ctx, templates, mc)
+	results, err := templates.applier.Apply(ctx, owner, desired)
+	if err != nil {
+		return done, err
+	}
+	done.skipped = skipped
+	for _, result := range results {
+		kind := result.Object.GroupVersionKind()
+		if result.Err != nil && r.optional.Gone(ctx, templates.Templates, kind, result.Err) {
+			done.skipped = append(done.skipped, status.SkippedKind{Kind: kind.Kind, Reason: string(discovery.NotServed)})
+			continue
+		}
+		done.results = append(done.results, result)
+	}
+	if slices.ContainsFunc(done.results, isUnfinished) {
+		return done, nil
+	}
+	done.pruned, err = templates.applier.Prune(ctx, owner, templates.Kinds(), desired)
+	if stale, ok := errors.AsType[*apply.StaleOwnerError](err); ok {
+		return done, stale
+	}
+	done.pruneErr = err
+	return done, nil
+}
+
+// isUnfinished reports whether the object of result is not as rendered, so that an object that it replaces must be kept.
+func isUnfinished(result apply.Result) bool {
+	return result.Err != nil || result.Action == apply.Waiting || result.Action == apply.Deferred
 }
 
 // maxRendered bounds the memory of rendered objects, at about 20 KiB per Memcached.
@@ -134,81 +174,49 @@ type rendering struct {
 	err      error
 }
 
-// render returns the objects to apply: the rendered ones without those of unavailable kinds. A change of a Memcached is followed by
+// render returns the objects to apply, and the rendered ones of unavailable kinds. A change of a Memcached is followed by
 // a few reconciles within moments, for the events of its objects; they do not render again.
-func (r *Reconciler) render(observed *observation) ([]*unstructured.Unstructured, error) {
-	mc, renderer := observed.Memcached, observed.templates.Renderer
+func (r *Reconciler) render(templates *templateSet, mc *cachev1alpha1.Memcached) (desired []*unstructured.Unstructured, skipped []status.SkippedKind, err error) {
 	kept, _ := r.rendered.Get(mc.UID)
 	last, ok := kept.(rendering)
-	if !ok || last.renderer != renderer || !reflect.DeepEqual(last.spec, mc.Spec) {
+	if !ok || last.renderer != templates.Renderer || !reflect.DeepEqual(last.spec, mc.Spec) {
 		start := time.Now()
-		last = rendering{renderer: renderer, spec: *mc.Spec.DeepCopy()} // Reading a quantity may change it.
-		last.objects, last.err = renderer.Render(mc)
+		last = rendering{renderer: templates.Renderer, spec: *mc.Spec.DeepCopy()} // Reading a quantity may change it.
+		last.objects, last.err = last.renderer.Render(mc)
 		renderSeconds.Observe(time.Since(start).Seconds())
 		r.rendered.Add(mc.UID, last)
 	}
-	return slices.DeleteFunc(slices.Clone(last.objects), func(object *unstructured.Unstructured) bool {
-		reason := observed.templates.Unavailability(object.GroupVersionKind())
-		if reason == discovery.Available {
-			return false
-		}
-		observed.skip(object, reason)
-		return true
-	}), last.err
-}
-
-// apply applies desired and collects the results. Objects of a kind that the API server no longer
-// serves are skipped. The error is that of owner.Verify.
-func (r *Reconciler) apply(ctx context.Context, observed *observation, owner *apply.Owner, desired []*unstructured.Unstructured) error {
-	results, err := observed.templates.applier.Apply(ctx, owner, desired)
-	for _, result := range results {
-		if result.Err != nil && r.optional.Gone(ctx, observed.templates.Templates, result.Object.GroupVersionKind(), result.Err) {
-			observed.skip(result.Object, discovery.NotServed)
+	for _, object := range last.objects {
+		if reason := templates.Unavailability(object.GroupVersionKind()); reason != discovery.Available {
+			skipped = append(skipped, status.SkippedKind{Kind: object.GetKind(), Reason: string(reason)})
 			continue
 		}
-		observed.Results = append(observed.Results, result)
+		desired = append(desired, object)
 	}
-	return err
-}
-
-// prune deletes the objects that are no longer rendered, if every rendered one has been applied.
-// The error is a StaleOwnerError; any other goes to the status.
-func (r *Reconciler) prune(ctx context.Context, observed *observation, owner *apply.Owner, desired []*unstructured.Unstructured) error {
-	if slices.ContainsFunc(observed.Results, func(r apply.Result) bool {
-		return r.Err != nil || r.Action == apply.Waiting || r.Action == apply.Deferred
-	}) {
-		return nil
-	}
-	var err error
-	observed.pruned, err = observed.templates.applier.Prune(ctx, owner, observed.templates.Kinds(), desired)
-	if stale, ok := errors.AsType[*apply.StaleOwnerError](err); ok {
-		return stale
-	}
-	observed.PruneErr = err
-	return nil
+	return desired, skipped, last.err
 }
 
 // report computes the status, records what the reconcile changed and writes the status.
-func (r *Reconciler) report(ctx context.Context, observed *observation) (ctrl.Result, error) {
+func (r *Reconciler) report(ctx context.Context, templates *templateSet, observed status.Observation, pruned []client.Object) (result ctrl.Result, reported bool, err error) {
 	if err := ctx.Err(); err != nil {
 		// Requests failed because ctx ended, which is no failure to report.
-		r.recorder.recordChanges(ctx, observed)
-		return ctrl.Result{}, err
+		r.recorder.recordChanges(ctx, observed.Memcached, observed.Results, pruned)
+		return ctrl.Result{}, false, err
 	}
-	var err error
-	if observed.Deployment, err = r.deployment(ctx, observed); err != nil {
-		return ctrl.Result{}, err
+	if observed.Deployment, err = r.deployment(ctx, templates, observed); err != nil {
+		return ctrl.Result{}, false, err
 	}
 	observed.Now = r.now()
-	if isDeferred(observed) {
-		observed.RolloutNote = observed.templates.rollout.Progress().String()
+	if isDeferred(observed.Results) {
+		observed.RolloutNote = templates.rollout.Progress().String()
 	}
-	next := status.Compute(observed.Observation)
-	r.recorder.record(ctx, observed, next)
-	r.reportToRollout(ctx, observed, next)
-	*observed.reported = true
+	next := status.Compute(observed)
+	r.recorder.record(ctx, observed, pruned, next)
+	r.reportToRollout(ctx, templates, observed, next)
 	if err := r.writeStatus(ctx, observed.Memcached, next); err != nil {
-		return requeueIfStale(ctx, err, deletionPollInterval)
+		result, err = requeueIfStale(ctx, err, deletionPollInterval)
+		return result, true, err
 	}
-	return r.result(observed, next, r.requeueAfter(observed))
+	result, err = r.result(observed, next)
+	return result, true, err
 }

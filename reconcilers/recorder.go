@@ -12,11 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/lru"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/internal/sanitize"
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/status"
 )
 
 // The reasons of events that are not reasons of conditions. Each has an action of its own: the
@@ -50,10 +52,10 @@ func newRecorder(events events.EventRecorder) recorder {
 	return recorder{events: events, warned: lru.New(maxWarned)}
 }
 
-// record records a reconcile that observed the Memcached and computed the status next.
-func (r recorder) record(ctx context.Context, observed *observation, next cachev1alpha1.MemcachedStatus) {
-	count(observed)
-	r.recordChanges(ctx, observed)
+// record records a reconcile that observed the Memcached, pruned objects and computed the status next.
+func (r recorder) record(ctx context.Context, observed status.Observation, pruned []client.Object, next cachev1alpha1.MemcachedStatus) {
+	count(observed.Results, pruned)
+	r.recordChanges(ctx, observed.Memcached, observed.Results, pruned)
 	r.recordDrift(ctx, observed)
 	mc := observed.Memcached
 	for _, news := range []struct{ reason, action, note string }{
@@ -69,23 +71,23 @@ func (r recorder) record(ctx context.Context, observed *observation, next cachev
 }
 
 // count counts the objects by kind and action.
-func count(observed *observation) {
-	for _, result := range observed.Results {
+func count(results []apply.Result, pruned []client.Object) {
+	for _, result := range results {
 		objects.WithLabelValues(result.Object.GetKind(), string(result.Action)).Inc()
 	}
-	for _, object := range observed.pruned {
+	for _, object := range pruned {
 		objects.WithLabelValues(object.GetObjectKind().GroupVersionKind().Kind, "pruned").Inc()
 	}
 }
 
 // recordChanges logs what was created, configured and pruned, and emits one event for each of the
 // three that lists the objects.
-func (r recorder) recordChanges(ctx context.Context, observed *observation) {
-	created := namesByAction(observed.Results, apply.Created)
-	configured := namesByAction(observed.Results, apply.Configured)
-	var pruned []string
-	for _, object := range observed.pruned {
-		pruned = append(pruned, object.GetObjectKind().GroupVersionKind().Kind+" "+object.GetName())
+func (r recorder) recordChanges(ctx context.Context, mc *cachev1alpha1.Memcached, results []apply.Result, pruned []client.Object) {
+	created := namesByAction(results, apply.Created)
+	configured := namesByAction(results, apply.Configured)
+	var deleted []string
+	for _, object := range pruned {
+		deleted = append(deleted, object.GetObjectKind().GroupVersionKind().Kind+" "+object.GetName())
 	}
 	var logged []any
 	for _, change := range []struct {
@@ -94,13 +96,13 @@ func (r recorder) recordChanges(ctx context.Context, observed *observation) {
 	}{
 		{reasonCreated, "Create", created},
 		{reasonConfigured, "Configure", configured},
-		{reasonPruned, "Prune", pruned},
+		{reasonPruned, "Prune", deleted},
 	} {
 		if len(change.names) == 0 {
 			continue
 		}
 		logged = append(logged, strings.ToLower(change.reason), change.names)
-		r.event(observed.Memcached, corev1.EventTypeNormal, change.reason, change.action, change.reason+" "+strings.Join(change.names, ", "))
+		r.event(mc, corev1.EventTypeNormal, change.reason, change.action, change.reason+" "+strings.Join(change.names, ", "))
 	}
 	if len(logged) > 0 {
 		log.FromContext(ctx).Info("Applied", logged...)
@@ -131,7 +133,7 @@ func fieldsOf(result apply.Result) string {
 }
 
 // recordDrift reports objects that were found to differ from what was applied.
-func (r recorder) recordDrift(ctx context.Context, observed *observation) {
+func (r recorder) recordDrift(ctx context.Context, observed status.Observation) {
 	var modified []string
 	for _, result := range observed.Results {
 		if result.NewDrift {

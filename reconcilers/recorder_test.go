@@ -86,8 +86,8 @@ func TestRecorder_EmitsAnEventForEachAction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			events := &recordedEvents{}
-			observed := &observation{Observation: status.Observation{Memcached: &cachev1alpha1.Memcached{}, Results: test.results}, pruned: test.pruned}
-			newRecorder(events).record(t.Context(), observed, statusOf("", "", ""))
+			observed := status.Observation{Memcached: &cachev1alpha1.Memcached{}, Results: test.results}
+			newRecorder(events).record(t.Context(), observed, test.pruned, statusOf("", "", ""))
 			if !slices.Equal(*events, test.want) {
 				t.Errorf("the events are %q, want %q", *events, test.want)
 			}
@@ -145,7 +145,7 @@ func TestRecorder_WarnsOncePerReason(t *testing.T) {
 			events := &recordedEvents{}
 			r, last := newRecorder(events), cachev1alpha1.MemcachedStatus{}
 			for _, next := range test.statuses {
-				r.record(t.Context(), observationOf(last), next)
+				r.record(t.Context(), observationOf(last), nil, next)
 				last = next
 			}
 			if !slices.Equal(*events, test.want) {
@@ -156,15 +156,15 @@ func TestRecorder_WarnsOncePerReason(t *testing.T) {
 }
 
 // observationOf returns an observation of a Memcached with status.
-func observationOf(last cachev1alpha1.MemcachedStatus) *observation {
+func observationOf(last cachev1alpha1.MemcachedStatus) status.Observation {
 	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Status: last}
-	return &observation{Observation: status.Observation{Memcached: mc}}
+	return status.Observation{Memcached: mc}
 }
 
 func TestRecorder_DoesNotRepeatWarningAfterRestart(t *testing.T) {
 	t.Parallel()
 	events := &recordedEvents{}
-	newRecorder(events).record(t.Context(), observationOf(isUnscheduled), isUnscheduled)
+	newRecorder(events).record(t.Context(), observationOf(isUnscheduled), nil, isUnscheduled)
 	if len(*events) > 0 {
 		t.Errorf("the events are %q", *events)
 	}

@@ -15,6 +15,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/status"
 )
 
 const (
@@ -37,8 +38,9 @@ const (
 
 // result returns what Reconcile returns. Transient failures are retried with backoff. A terminal
 // error is returned, and logged, only when the Memcached becomes stalled.
-func (r *Reconciler) result(observed *observation, next cachev1alpha1.MemcachedStatus, after time.Duration) (ctrl.Result, error) {
+func (r *Reconciler) result(observed status.Observation, next cachev1alpha1.MemcachedStatus) (ctrl.Result, error) {
 	transient, terminal := failures(observed)
+	after := r.requeueAfter(observed)
 	switch {
 	case transient != nil:
 		return ctrl.Result{}, transient
@@ -66,7 +68,7 @@ func requeueIfStale(ctx context.Context, err error, after time.Duration) (ctrl.R
 }
 
 // failures returns the errors of a reconcile, sorted by whether a retry can succeed.
-func failures(observed *observation) (transient, terminal error) {
+func failures(observed status.Observation) (transient, terminal error) {
 	if observed.RenderErr != nil {
 		terminal = fmt.Errorf("rendering: %w", observed.RenderErr)
 	}
@@ -97,7 +99,7 @@ func waitOf(err error) time.Duration {
 
 // requeueAfter returns the delay before the next reconcile for a change that no watch event
 // reports, or 0 when there is none to expect.
-func (r *Reconciler) requeueAfter(observed *observation) time.Duration {
+func (r *Reconciler) requeueAfter(observed status.Observation) time.Duration {
 	soonest := observed.RecheckAfter()
 	sooner := func(after time.Duration) {
 		if after > 0 && (soonest == 0 || after < soonest) {

@@ -21,15 +21,14 @@ import (
 	"github.com/example/memcached-operator/reconcilers/status"
 )
 
-// mayReplacePods returns the Owner.MayReplacePods of the observed Memcached. It is nil if the Memcached has not been
+// mayReplacePods returns the Owner.MayReplacePods of mc. It is nil if the Memcached has not been
 // ready with its present spec: a change of the spec never waits. The size does not count: who scales does not ask for other pods.
-func (r *Reconciler) mayReplacePods(ctx context.Context, observed *observation) func(outdated string) bool {
-	mc := observed.Memcached
+func mayReplacePods(ctx context.Context, templates *templateSet, mc *cachev1alpha1.Memcached) func(outdated string) bool {
 	if !status.WasReady(mc) {
 		return nil
 	}
 	return func(outdated string) bool {
-		return observed.templates.rollout.MayReplacePods(ctx, rollout.Candidate{
+		return templates.rollout.MayReplacePods(ctx, rollout.Candidate{
 			NamespacedName: client.ObjectKeyFromObject(mc),
 			Outdated:       outdated,
 			Ready:          meta.IsStatusConditionTrue(mc.Status.Conditions, cachev1alpha1.ConditionReady),
@@ -39,15 +38,15 @@ func (r *Reconciler) mayReplacePods(ctx context.Context, observed *observation) 
 }
 
 // isDeferred reports whether a replacement of pods was deferred.
-func isDeferred(observed *observation) bool {
-	return slices.ContainsFunc(observed.Results, func(result apply.Result) bool { return result.Action == apply.Deferred })
+func isDeferred(results []apply.Result) bool {
+	return slices.ContainsFunc(results, func(result apply.Result) bool { return result.Action == apply.Deferred })
 }
 
 // reportToRollout reports the outcome of a reconcile that computed the status next.
-func (r *Reconciler) reportToRollout(ctx context.Context, observed *observation, next cachev1alpha1.MemcachedStatus) {
+func (r *Reconciler) reportToRollout(ctx context.Context, templates *templateSet, observed status.Observation, next cachev1alpha1.MemcachedStatus) {
 	ready := meta.FindStatusCondition(next.Conditions, cachev1alpha1.ConditionReady)
-	halted := observed.templates.rollout.Report(ctx, client.ObjectKeyFromObject(observed.Memcached), rollout.Outcome{
-		Deferred:  isDeferred(observed),
+	halted := templates.rollout.Report(ctx, client.ObjectKeyFromObject(observed.Memcached), rollout.Outcome{
+		Deferred:  isDeferred(observed.Results),
 		NotReady:  ready.Status == metav1.ConditionFalse && status.WasReady(observed.Memcached),
 		Replacing: isReplacingPods(observed.Deployment),
 		Stalled:   meta.IsStatusConditionTrue(next.Conditions, cachev1alpha1.ConditionStalled),
