@@ -12,8 +12,15 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// repeatEvery is the interval at which a repeated message of quietLoggers is logged.
-const repeatEvery = time.Minute
+const (
+	// repeatEvery is the interval at which a repeated message of quietLoggers is logged.
+	repeatEvery = time.Minute
+	// maxErrors is how many errors of reconciles are logged per repeatEvery. A reconcile that fails is retried within
+	// milliseconds at first, and later once in minutes; the status of each Memcached has its error anyway.
+	maxErrors = 10
+	// reconcileError is the message with which controller-runtime logs the error of a reconcile.
+	reconcileError = "Reconciler error"
+)
 
 // quietLoggers are the name prefixes of the loggers of informers, leader election and events. While the
 // API server does not respond, they log the same message every second for each watched kind.
@@ -55,8 +62,8 @@ func isStop(field zapcore.Field) bool {
 	return ok && (errors.Is(err, context.Canceled) || err.Error() == errLeadershipLost)
 }
 
-// quietCore logs a message of quietLoggers once per repeatEvery, the error of a reconcile once per repeatEvery as
-// long as it is the same one of the same object, and all other messages.
+// quietCore logs a message of quietLoggers once per repeatEvery, maxErrors errors of reconciles per repeatEvery, and all other
+// messages.
 type quietCore struct {
 	zapcore.Core
 	// quiet is the core of quietLoggers, and errors that of the errors of reconciles.
@@ -72,7 +79,7 @@ func newQuietCore(core zapcore.Core) zapcore.Core {
 	return quietCore{
 		Core:   core,
 		quiet:  zapcore.NewSamplerWithOptions(core, repeatEvery, 1, 0),
-		errors: errorCore{Core: core, logged: &loggedErrors{last: map[string]time.Time{}}},
+		errors: zapcore.NewSamplerWithOptions(core, repeatEvery, maxErrors, 0),
 	}
 }
 

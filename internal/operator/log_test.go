@@ -5,11 +5,9 @@ package operator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"testing"
-	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -44,16 +42,15 @@ func TestQuietCore_LimitsErrorsOfReconciles(t *testing.T) {
 	t.Parallel()
 	observed, logs := observer.New(zapcore.InfoLevel)
 	logger := zap.New(newQuietCore(observed))
-	for range 3 {
+	for range maxErrors {
 		for _, name := range []string{"a", "b"} {
 			of := logger.With(zap.String("namespace", "shop"), zap.String("name", name), zap.Int("reconcileID", logs.Len()))
 			of.Error("Reconciler error", zap.Error(errors.New("refused")))
-			of.Error("Reconciler error", zap.Error(fmt.Errorf("read tcp 127.0.0.1:%d: timed out", logs.Len())))
 			of.Error("Unexpected error when reading response body")
 			of.Error("other")
 		}
 	}
-	for message, want := range map[string]int{"Reconciler error": 4, "Unexpected error when reading response body": 1, "other": 6} {
+	for message, want := range map[string]int{"Reconciler error": maxErrors, "Unexpected error when reading response body": 1, "other": 2 * maxErrors} {
 		entries := logs.FilterMessage(message).All()
 		if len(entries) != want {
 			t.Errorf("%q was logged %d times, want %d", message, len(entries), want)
@@ -85,29 +82,5 @@ func TestQuietCore_LogsNoErrorsOfTheStop(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-func TestLoggedErrors_ForgetAfterAMinute(t *testing.T) {
-	t.Parallel()
-	l := &loggedErrors{last: map[string]time.Time{}}
-	start := time.Unix(0, 0)
-	for i, test := range []struct {
-		key   string
-		after time.Duration
-		want  bool
-	}{{"a", 0, true}, {"a", repeatEvery - 1, false}, {"b", repeatEvery - 1, true}, {"a", repeatEvery, true}, {"a", repeatEvery + 1, false}} {
-		if got := l.isNew(test.key, start.Add(test.after)); got != test.want {
-			t.Errorf("step %d: isNew is %v", i, got)
-		}
-	}
-	for i := range 2 * maxLoggedErrors {
-		l.isNew(fmt.Sprint("key ", i), start)
-	}
-	if len(l.last) > maxLoggedErrors {
-		t.Errorf("%d errors are kept", len(l.last))
-	}
-	if !l.isNew("late", start.Add(3*repeatEvery)) || len(l.last) != 1 {
-		t.Errorf("%d errors are kept after a minute", len(l.last))
 	}
 }
