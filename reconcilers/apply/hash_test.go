@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -56,10 +57,11 @@ func TestApply_AddsHashWithoutRollOut(t *testing.T) {
 func TestApply_ScalesWhatIsDeferred(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t)
-	object := w.deployment()
-	w.apply("at first", apply.Created, object)
+	object, other := w.deployment(), w.made(extras["of another name"])
+	w.apply("at first", apply.Created, object, other)
 	w.updateStatus(object, func(live *unstructured.Unstructured) { live.Object["status"] = map[string]any{"replicas": int64(3)} })
-	w.settle(object)
+	w.settle(object, other)
+	other.SetLabels(map[string]string{"example.com/changed": "true", render.ManagedByLabel: render.ManagedBy})
 	owner := w.applier.Owner(w.owner)
 	states := map[string]bool{}
 	owner.MayReplacePods = func(outdated string) bool { states[outdated] = true; return false }
@@ -67,10 +69,12 @@ func TestApply_ScalesWhatIsDeferred(t *testing.T) {
 	before := w.live(object)
 	for _, replicas := range []int64{5, 5, 2, 2} {
 		set(t, object, replicas, "spec", "replicas")
-		results, err := w.applier.Apply(t.Context(), owner, []*unstructured.Unstructured{object})
+		results, err := w.applier.Apply(t.Context(), owner, []*unstructured.Unstructured{object, other})
 		testenv.NoError(t, err)
-		if results[0].Action != apply.Deferred {
-			t.Fatalf("it is %s: %v", results[0].Action, results[0].Err)
+		for _, result := range results { // The whole Memcached waits: the other object may depend on the pods.
+			if result.Action != apply.Deferred {
+				t.Fatalf("%s is %s: %v", result.Object.GetKind(), result.Action, result.Err)
+			}
 		}
 		w.settle(object)
 		now := w.live(object)

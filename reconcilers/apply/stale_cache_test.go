@@ -225,3 +225,18 @@ func TestApply_CacheShowsWhatWasDeleted(t *testing.T) {
 		t.Errorf("sent %v", sent)
 	}
 }
+
+// An event that comes while a write is in progress may be the reversal of it.
+func TestPendingWrites_IsPendingDuringAWrite(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t)
+	object := w.made(extras["of another name"])
+	inProgress := false
+	testenv.NoError(t, w.pending.Write(object, func() (client.Object, error) {
+		inProgress = w.pending.IsPending(object)
+		return nil, nil
+	}))
+	if !inProgress || w.pending.IsPending(object) {
+		t.Errorf("pending during the write: %v, afterwards: %v", inProgress, w.pending.IsPending(object))
+	}
+}
