@@ -132,7 +132,8 @@ func (w *Watcher) discover(ctx context.Context, t *Templates) error {
 	return errors.Join(errs...)
 }
 
-// checkNamespaces reports the watched namespaces in which permissions are missing, and looks at them again soon.
+// checkNamespaces reports the watched namespaces in which permissions are missing. They do not trigger a refresh: one that lacks
+// them for good would delay those that other reasons trigger.
 func (w *Watcher) checkNamespaces(ctx context.Context, t *Templates) error {
 	if slices.Contains(t.Found.Access.Namespaces(), metav1.NamespaceAll) {
 		return nil // What is granted in all namespaces takes a request for each verb.
@@ -140,9 +141,6 @@ func (w *Watcher) checkNamespaces(ctx context.Context, t *Templates) error {
 	denied, err := t.Found.Access.Check(ctx)
 	if err != nil {
 		return err
-	}
-	if len(denied) > 0 {
-		w.trigger()
 	}
 	w.denied(denied)
 	return nil
