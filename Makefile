@@ -159,7 +159,7 @@ fmt: $(BIN)/golangci-lint ## Format all Go code.
 # The packages whose tests need no control plane.
 PURE := ./hack/... ./internal/command ./internal/dryrun ./internal/fairqueue ./internal/memcached ./internal/memory \
 	./internal/operator ./internal/plugin/... ./internal/sanitize ./internal/templates ./internal/transport \
-	./reconcilers/guarded ./reconcilers/render/... ./reconcilers/rollout ./reconcilers/status
+	./reconcilers/guarded ./reconcilers/render/... ./reconcilers/pacing ./reconcilers/status
 # The packages whose tests build the operator or run scripts, which the test cache does not see.
 BUILDS := ./test/pages ./test/run ./test/templates ./test/versions
 

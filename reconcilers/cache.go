@@ -3,14 +3,20 @@
 package reconcilers
 
 import (
+	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,10 +63,39 @@ func CacheOptions(namespaces []string) (cache.Options, error) {
 		}
 		if options.DefaultNamespaces == nil {
 			options.DefaultNamespaces = map[string]cache.Config{}
+			options.NewInformer, options.DefaultWatchErrorHandler = newInformer, logWatchError
 		}
 		options.DefaultNamespaces[namespace] = cache.Config{}
 	}
 	return options, nil
+}
+
+// newInformer returns an informer that begins without objects where the operator may not list them, and lists them once it may.
+// The caches of all namespaces are synced together, so that one without permissions would keep the others from being served;
+// discovery.Templates.IsDenied tells it from an empty one.
+func newInformer(of toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+	objects := toolscache.ToListerWatcherWithContext(of)
+	var begun atomic.Bool
+	return toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			list, err := objects.ListWithContext(ctx, options)
+			if apierrors.IsForbidden(err) && !begun.Load() {
+				list, err = &metav1.List{}, nil
+			}
+			if err == nil {
+				begun.Store(true)
+			}
+			return list, err
+		},
+		WatchFuncWithContext: objects.WatchWithContext,
+	}, object, resync, indexers)
+}
+
+// logWatchError logs why an informer lists again. Missing permissions are reported by namespace.
+func logWatchError(ctx context.Context, reflector *toolscache.Reflector, err error) {
+	if !apierrors.IsForbidden(err) {
+		toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
+	}
 }
 
 // transform returns the cache transform that reduces objects.

@@ -29,7 +29,7 @@ var (
 	memcachedsDesc = prometheus.NewDesc("memcached_operator_memcacheds",
 		"Memcacheds by condition type and status.", []string{"condition", "status"}, nil)
 
-	rolloutDesc = prometheus.NewDesc("memcached_operator_rollout_memcacheds",
+	pacingDesc = prometheus.NewDesc("memcached_operator_rollout_memcacheds",
 		"Memcacheds of a rollout of changed templates that are not done, by state: waiting, replacing pods, or stalled, which halts the rollout.",
 		[]string{"state"}, nil)
 )
@@ -102,16 +102,16 @@ func (m *memcacheds) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// rolloutCollector collects the counts of the roll-out of the templates in use.
-type rolloutCollector struct{ reconciler *Reconciler }
+// pacingCollector collects the counts of the roll-out of the templates in use.
+type pacingCollector struct{ reconciler *Reconciler }
 
 // Describe implements prometheus.Collector.
-func (c rolloutCollector) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- rolloutDesc }
+func (c pacingCollector) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- pacingDesc }
 
 // Collect implements prometheus.Collector.
-func (c rolloutCollector) Collect(collected chan<- prometheus.Metric) {
-	counts := c.reconciler.templates.Load().rollout.Counts()
+func (c pacingCollector) Collect(collected chan<- prometheus.Metric) {
+	counts := c.reconciler.templates.Load().pacing.Counts()
 	for state, n := range map[string]int{"waiting": counts.Waiting, "replacing": counts.Replacing, "stalled": counts.Stalled} {
-		collected <- prometheus.MustNewConstMetric(rolloutDesc, prometheus.GaugeValue, float64(n), state)
+		collected <- prometheus.MustNewConstMetric(pacingDesc, prometheus.GaugeValue, float64(n), state)
 	}
 }

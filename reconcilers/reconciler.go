@@ -24,8 +24,8 @@ import (
 	"github.com/example/memcached-operator/internal/transport"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/discovery"
+	"github.com/example/memcached-operator/reconcilers/pacing"
 	"github.com/example/memcached-operator/reconcilers/render"
-	"github.com/example/memcached-operator/reconcilers/rollout"
 	"github.com/example/memcached-operator/reconcilers/status"
 )
 
@@ -70,7 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if reported || errors.Is(ctx.Err(), context.Canceled) || transport.IsNotSent(err) {
 			return
 		}
-		if templates.rollout.Fail(context.WithoutCancel(ctx), req.NamespacedName) {
+		if templates.pacing.Fail(context.WithoutCancel(ctx), req.NamespacedName) {
 			log.FromContext(ctx).Info("Rollout of changed templates goes on without this Memcached, whose reconciles fail")
 		}
 	}()
@@ -88,14 +88,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return result, err
 }
 
-// reconcile reports whether the rollout has the outcome.
+// reconcile reports whether pacing has the outcome.
 func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, templates *templateSet) (result ctrl.Result, reported bool, err error) {
 	mc, pods, err := r.observe(ctx, req)
 	if err != nil {
 		return ctrl.Result{}, false, err
 	}
-	if mc == nil {
-		templates.rollout.Report(ctx, req.NamespacedName, rollout.Outcome{})
+	// Once the permissions are back, all Memcacheds are reconciled.
+	if mc == nil || templates.IsDenied(req.Namespace) {
+		templates.pacing.Report(ctx, req.NamespacedName, pacing.Outcome{})
 		return ctrl.Result{}, true, nil
 	}
 	done, err := r.act(ctx, templates, mc)
@@ -208,11 +209,11 @@ func (r *Reconciler) report(ctx context.Context, templates *templateSet, observe
 	}
 	observed.Now = r.now()
 	if isDeferred(observed.Results) {
-		observed.RolloutNote = templates.rollout.Progress().String()
+		observed.RolloutNote = templates.pacing.Progress().String()
 	}
 	next := status.Compute(observed)
 	r.recorder.record(ctx, observed, pruned, next)
-	r.reportToRollout(ctx, templates, observed, next)
+	r.reportToPacing(ctx, templates, observed, next)
 	if err := r.writeStatus(ctx, observed.Memcached, next); err != nil {
 		result, err = requeueIfStale(ctx, err, deletionPollInterval)
 		return result, true, err

@@ -56,7 +56,7 @@ func newRecorder(events events.EventRecorder) recorder {
 func (r recorder) record(ctx context.Context, observed status.Observation, pruned []client.Object, next cachev1alpha1.MemcachedStatus) {
 	count(observed.Results, pruned)
 	r.recordChanges(ctx, observed.Memcached, observed.Results, pruned)
-	r.recordDrift(ctx, observed)
+	r.recordMutation(ctx, observed)
 	mc := observed.Memcached
 	for _, news := range []struct{ reason, action, note string }{
 		{reasonKindUnavailable, "Skip", observed.SkippedKindsNote()},
@@ -132,13 +132,13 @@ func fieldsOf(result apply.Result) string {
 	return " (" + strings.Join(fields, ", ") + ")"
 }
 
-// recordDrift reports objects that were found to differ from what was applied.
-func (r recorder) recordDrift(ctx context.Context, observed status.Observation) {
+// recordMutation reports objects that were found to differ from what was applied.
+func (r recorder) recordMutation(ctx context.Context, observed status.Observation) {
 	var modified []string
 	for _, result := range observed.Results {
-		if result.NewDrift {
+		if result.NewMutation {
 			name := result.Object.GetKind() + " " + result.Object.GetName()
-			modified = append(modified, sanitize.Text(name+" ("+result.Drift+")"))
+			modified = append(modified, sanitize.Text(name+" ("+result.Mutation+")"))
 		}
 	}
 	if len(modified) == 0 {

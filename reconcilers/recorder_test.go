@@ -76,7 +76,7 @@ func TestRecorder_EmitsAnEventForEachAction(t *testing.T) {
 			want: []string{"Normal Configured/Configure: Configured Deployment a (spec.replicas), Service a (a, b, c, d, e, 2 more)"},
 		},
 		"warns of objects that were modified by admission": {
-			results: []apply.Result{{Object: objectOf("Deployment", "a"), Action: apply.Configured, Drift: "spec.image", NewDrift: true}},
+			results: []apply.Result{{Object: objectOf("Deployment", "a"), Action: apply.Configured, Mutation: "spec.image", NewMutation: true}},
 			want: []string{
 				"Normal Configured/Configure: Configured Deployment a",
 				"Warning ModifiedByAdmission/Apply: a mutating admission policy or webhook modified fields of applied objects, which are left as they are: Deployment a (spec.image)",

@@ -8,9 +8,9 @@ import (
 
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/discovery"
+	"github.com/example/memcached-operator/reconcilers/pacing"
 	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
-	"github.com/example/memcached-operator/reconcilers/rollout"
 )
 
 // templateSet is what a reconcile uses from begin to end. It never changes: another one takes its place.
@@ -18,8 +18,8 @@ type templateSet struct {
 	*discovery.Templates
 
 	applier *apply.Applier
-	// rollout is the roll-out of these templates.
-	rollout *rollout.Limiter
+	// pacing limits how many Memcacheds begin to use these templates at the same time.
+	pacing *pacing.Limiter
 }
 
 // Reload replaces the templates by those of renderer, for which preflight.Check returned found, and reconciles all
@@ -42,12 +42,12 @@ func (r *Reconciler) Reload(ctx context.Context, renderer *render.Renderer, foun
 // use puts templates into use. It is called by one goroutine at a time.
 func (r *Reconciler) use(templates *discovery.Templates) {
 	before := r.templates.Load()
-	next := &templateSet{templates, before.applier, before.rollout}
+	next := &templateSet{templates, before.applier, before.pacing}
 	if templates.Found != before.Found {
 		next.applier = r.newApplier(templates.Found.Types)
 	}
 	if templates.Renderer != before.Renderer {
-		next.rollout = before.rollout.Next()
+		next.pacing = before.pacing.Next()
 	}
 	r.templates.Store(next)
 }

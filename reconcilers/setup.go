@@ -29,9 +29,9 @@ import (
 	"github.com/example/memcached-operator/internal/memory"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/discovery"
+	"github.com/example/memcached-operator/reconcilers/pacing"
 	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/reconcilers/render"
-	"github.com/example/memcached-operator/reconcilers/rollout"
 )
 
 // controllerName is the controller's name in metrics and logs.
@@ -106,7 +106,7 @@ func New(mgr ctrl.Manager, options Options) *Reconciler {
 		options.Denied = func(map[string]string) {}
 	}
 	r.optional = discovery.New(first, r.use, options.Denied, watches, options.DiscoveryInterval)
-	r.templates.Store(&templateSet{first, r.newApplier(options.Preflight.Types), rollout.New(options.MaxRolling, r.memcachedKeys, r.enqueue, time.Now)})
+	r.templates.Store(&templateSet{first, r.newApplier(options.Preflight.Types), pacing.New(options.MaxRolling, r.memcachedKeys, r.enqueue, time.Now)})
 	return r
 }
 
@@ -157,7 +157,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	}
 	// A second manager in one process, as in tests, is not counted.
 	_ = metrics.Registry.Register(counts)
-	_ = metrics.Registry.Register(rolloutCollector{r})
+	_ = metrics.Registry.Register(pacingCollector{r})
 	return nil
 }
 

@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -48,9 +46,8 @@ func newScheme() (*runtime.Scheme, error) {
 }
 
 // newManager runs the preflight checks and returns a manager with the controllers, ready to start, and what the checks found. Only
-// requests are retried, since a manager holds the ports. tree holds the templates of renderer. restart ends the process, to be
-// started again.
-func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer, tree render.Tree, o *options, restart func()) (ctrl.Manager, *preflight.Result, error) {
+// requests are retried, since a manager holds the ports. tree holds the templates of renderer.
+func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer, tree render.Tree, o *options) (ctrl.Manager, *preflight.Result, error) {
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, nil, err
@@ -64,7 +61,7 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 		return nil, nil, err
 	}
 	warm := make(chan struct{})
-	mgr, err := newControllerManager(cfg, scheme, found.Access.Namespaces(), o, warm)
+	mgr, err := newControllerManager(cfg, scheme, o, warm)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,10 +69,7 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	if err != nil {
 		return nil, nil, err
 	}
-	denied := &namespaces{
-		logger: log.FromContext(ctx).WithName("namespaces"), events: events,
-		skipped: slices.Collect(maps.Keys(found.Denied)), started: time.Now(), restart: restart,
-	}
+	denied := &namespaces{logger: log.FromContext(ctx).WithName("namespaces"), events: events}
 	reconciler := reconcilers.New(mgr, reconcilers.Options{
 		Renderer: renderer, Preflight: found, Concurrency: o.concurrency, MaxRolling: o.maxRolling, OnWarm: func() { close(warm) }, Denied: denied.report,
 	})
@@ -88,16 +82,15 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	return mgr, found, errors.Join(addOptional(mgr, cfg, reconciler, tree, events, o), addProbes(mgr))
 }
 
-// newControllerManager returns a manager for namespaces without controllers. A replica does not become the leader before warm is
-// closed.
-func newControllerManager(cfg *rest.Config, scheme *runtime.Scheme, namespaces []string, o *options, warm <-chan struct{}) (ctrl.Manager, error) {
+// newControllerManager returns a manager without controllers. A replica does not become the leader before warm is closed.
+func newControllerManager(cfg *rest.Config, scheme *runtime.Scheme, o *options, warm <-chan struct{}) (ctrl.Manager, error) {
 	managerConfig := rest.CopyConfig(cfg)
 	if o.leaderElect {
 		transport.Wrap(managerConfig, transport.NewLease(renewDeadline, warm))
 	} else {
 		transport.Wrap(managerConfig, nil)
 	}
-	cacheOptions, err := reconcilers.CacheOptions(namespaces)
+	cacheOptions, err := reconcilers.CacheOptions(o.watchNamespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +141,7 @@ func checkReload(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, 
 	if err != nil {
 		return nil, err
 	}
-	return found, checkTemplates(ctx, log.FromContext(ctx), cfg, renderer, found.Access.Namespaces(), o.leaderElectionNS)
+	return found, checkTemplates(ctx, log.FromContext(ctx), cfg, renderer, found.Access.Namespaces(found.Denied), o.leaderElectionNS)
 }
 
 // addProbes adds the checks of liveness and readiness to mgr.

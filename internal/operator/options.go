@@ -22,7 +22,7 @@ import (
 
 	"github.com/example/memcached-operator/internal/templates"
 	"github.com/example/memcached-operator/reconcilers"
-	"github.com/example/memcached-operator/reconcilers/rollout"
+	"github.com/example/memcached-operator/reconcilers/pacing"
 )
 
 // options are the operator's flags and environment, validated.
@@ -94,7 +94,7 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 	slices.Sort(o.watchNamespaces)
 	o.watchNamespaces = slices.Compact(o.watchNamespaces)
 	var errMemory, errRolling error
-	if o.maxRolling, errRolling = rollout.Parse(maxRolling); errRolling != nil {
+	if o.maxRolling, errRolling = pacing.Parse(maxRolling); errRolling != nil {
 		errRolling = fmt.Errorf("--max-rolling: %w", errRolling)
 	}
 	o.memoryLimit, errMemory = parseMemoryLimit(getenv)

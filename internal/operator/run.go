@@ -64,13 +64,11 @@ func Run(ctx context.Context, args []string, version string) error {
 	if err != nil {
 		return err
 	}
-	ctx, restart := context.WithCancel(ctx)
-	defer restart()
-	mgr, found, err := newManager(ctx, cfg, renderer, tree, o, restart)
+	mgr, found, err := newManager(ctx, cfg, renderer, tree, o)
 	if err != nil {
 		return err
 	}
-	if err := checkTemplates(ctx, logger, cfg, renderer, found.Access.Namespaces(), o.leaderElectionNS); err != nil {
+	if err := checkTemplates(ctx, logger, cfg, renderer, found.Access.Namespaces(found.Denied), o.leaderElectionNS); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)

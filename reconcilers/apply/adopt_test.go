@@ -86,8 +86,8 @@ func TestAdopt_TutorialDeployment(t *testing.T) {
 			object := w.deployment()
 			result := w.apply("at first", apply.Configured, object)[0]
 			w.requests.mustBe(t, "at first", test.want...)
-			if result.Drift != "" {
-				t.Errorf("it is said that the server changed %s", result.Drift)
+			if result.Mutation != "" {
+				t.Errorf("it is said that the server changed %s", result.Mutation)
 			}
 			live := w.live(object)
 			mustBeAdopted(t, before, live)

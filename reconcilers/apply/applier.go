@@ -58,11 +58,11 @@ type Result struct {
 	// Fields are the paths, sorted, of the applied fields that a Configured write changed, added or removed, such as
 	// spec.template.spec.containers[name="memcached"].image; none if the object could not be read before the write.
 	Fields []string
-	// Drift names the fields that an admission policy or webhook modified when the object was last
-	// applied; empty when there are none. NewDrift reports that they were not known before, and
-	// UnknownDrift that this process has not applied the object.
-	Drift                  string
-	NewDrift, UnknownDrift bool
+	// Mutation names the fields that an admission policy or webhook modified when the object was last
+	// applied; empty when there are none. NewMutation reports that they were not known before, and
+	// UnknownMutation that this process has not applied the object.
+	Mutation                     string
+	NewMutation, UnknownMutation bool
 	// NotYetCached reports that Live is the API server's response to the last write, which the
 	// cache does not show yet.
 	NotYetCached bool
@@ -90,7 +90,7 @@ type answer struct {
 	// wanted is the digest of what was applied, and stored that of what the API server stored: they differ if it does
 	// not store each field, such as one of a feature that is disabled.
 	wanted, stored digest
-	drift          string
+	mutation       string
 	// before is the digest of an object that was scaled alone, and scaled the one that it has had since.
 	before, scaled digest
 }

@@ -108,7 +108,7 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *unstructu
 		last = answer{}
 	}
 	if want == have || known && last.stored == have {
-		return Result{Object: rendered, Action: Unchanged, Live: live, NotYetCached: notYetCached, Drift: last.drift, UnknownDrift: !known}, nil
+		return Result{Object: rendered, Action: Unchanged, Live: live, NotYetCached: notYetCached, Mutation: last.mutation, UnknownMutation: !known}, nil
 	}
 	if err := a.contention.Check(contendedObject(owner, rendered), string(want)); err != nil {
 		return Result{Object: rendered, Action: Failed, Err: err, Live: live}, nil
@@ -264,13 +264,13 @@ func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *uns
 	}
 	a.contention.Record(contendedObject(owner, rendered), string(wanted))
 	// The object is applied, also if its schema, which may have changed since it was read, does not allow to compare it.
-	result.Drift, _ = a.comparer.drift(rendered, live)
+	result.Mutation, _ = a.comparer.mutation(rendered, live)
 	if before != nil {
 		result.Fields, _ = a.comparer.changes(rendered, before, live)
 	}
 	last, _ := a.lastAnswer(live)
-	result.NewDrift = result.Drift != "" && result.Drift != last.drift
-	a.answers.Add(live.GetUID(), answer{wanted: wanted, stored: appliedTo(result.Live), drift: result.Drift})
+	result.NewMutation = result.Mutation != "" && result.Mutation != last.mutation
+	a.answers.Add(live.GetUID(), answer{wanted: wanted, stored: appliedTo(result.Live), mutation: result.Mutation})
 	return result
 }
 

@@ -166,15 +166,15 @@ func (d difference) inPodTemplate() bool {
 	return !below(all, "spec", "template").Empty()
 }
 
-// drift returns, for messages, the fields in which live, the answer to an apply of rendered, differs from it. It leaves out
+// mutation returns, for messages, the fields in which live, the answer to an apply of rendered, differs from it. It leaves out
 // values to which the API server only adds defaults inside an atomic list or map, such as the apiVersion of a fieldRef, and
 // defaults in place of what was rendered empty.
-func (c *comparer) drift(rendered *unstructured.Unstructured, live client.Object) (string, error) {
+func (c *comparer) mutation(rendered *unstructured.Unstructured, live client.Object) (string, error) {
 	d, err := c.difference(rendered, live)
 	if err != nil {
 		return "", err
 	}
-	drifted := d.missing.Union(d.surplus)
+	mutated := d.missing.Union(d.surplus)
 	d.values.Iterate(func(path fieldpath.Path) {
 		want, one := d.stored, fieldpath.NewSet(path)
 		if d.added.Has(path) {
@@ -183,10 +183,10 @@ func (c *comparer) drift(rendered *unstructured.Unstructured, live client.Object
 			}
 		}
 		if !isCompleted(valueAt(want, one), valueAt(d.live, one)) {
-			drifted.Insert(path.Copy())
+			mutated.Insert(path.Copy())
 		}
 	})
-	return strings.Join(pathsOf(drifted), ", "), err
+	return strings.Join(pathsOf(mutated), ", "), err
 }
 
 // valueAt returns the part of value at path.

@@ -93,8 +93,8 @@ func TestApply_RevertsDrift(t *testing.T) {
 			results := w.applyAll(objects)
 			w.requests.mustBe(t, "once it changed", test.want(strings.ToLower(test.kind)+"s")...)
 			for _, result := range results {
-				if result.Err != nil || result.Drift != "" {
-					t.Errorf("%s is %s: %v %s", result.Object.GetKind(), result.Action, result.Err, result.Drift)
+				if result.Err != nil || result.Mutation != "" {
+					t.Errorf("%s is %s: %v %s", result.Object.GetKind(), result.Action, result.Err, result.Mutation)
 				}
 			}
 			mustBeSame(t, essence(w.live(changed)), before)

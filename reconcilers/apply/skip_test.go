@@ -17,7 +17,7 @@ func TestApply_WritesShippedObjectsOnce(t *testing.T) {
 	results := w.apply("at first", apply.Created, objects...)
 	w.requests.mustBe(t, "at first", "apply services/cache", "apply deployments/cache", "apply poddisruptionbudgets/cache")
 	for _, result := range results {
-		if result.Live == nil || result.Live.GetUID() == "" || result.Err != nil || result.Drift != "" || result.NotYetCached {
+		if result.Live == nil || result.Live.GetUID() == "" || result.Err != nil || result.Mutation != "" || result.NotYetCached {
 			t.Errorf("%s: result %+v", result.Object.GetKind(), result)
 		}
 	}
@@ -52,8 +52,8 @@ func TestApply_SkipsUnchanged(t *testing.T) {
 			w := newEnv(t)
 			object := w.made(text)
 			result := w.apply("at first", apply.Created, object)[0]
-			if result.Drift != "" {
-				t.Errorf("it is said that the server changed %s", result.Drift)
+			if result.Mutation != "" {
+				t.Errorf("it is said that the server changed %s", result.Mutation)
 			}
 			w.requests.take()
 			w.mustHold("again", object)

@@ -34,12 +34,12 @@ func (w *env) mustSurvive(when string, action apply.Action, object *unstructured
 	w.t.Helper()
 	result := w.apply(when, action, object)[0]
 	w.requests.mustBe(w.t, when, "apply deployments/cache")
-	if !strings.Contains(result.Drift, imagePath) || strings.Contains(result.Drift, "replicas") {
-		w.t.Errorf("%s: what survived is %q, want the image", when, result.Drift)
+	if !strings.Contains(result.Mutation, imagePath) || strings.Contains(result.Mutation, "replicas") {
+		w.t.Errorf("%s: what survived is %q, want the image", when, result.Mutation)
 	}
 	for _, then := range []string{"at once again", "once the cache knows", "and again"} {
-		if result := w.apply(when+", "+then, apply.Unchanged, object)[0]; !strings.Contains(result.Drift, imagePath) || result.NewDrift {
-			w.t.Errorf("%s, %s: reported are %q, as news: %v", when, then, result.Drift, result.NewDrift)
+		if result := w.apply(when+", "+then, apply.Unchanged, object)[0]; !strings.Contains(result.Mutation, imagePath) || result.NewMutation {
+			w.t.Errorf("%s, %s: reported are %q, as news: %v", when, then, result.Mutation, result.NewMutation)
 		}
 		w.requests.mustBe(w.t, when+", "+then)
 		w.settle(object)
@@ -78,7 +78,7 @@ func TestApply_DoesNotFightPolicies(t *testing.T) {
 	w.mustSurvive("when another client sets the image, which the policy changes back", apply.Configured, object)
 
 	w.restart()
-	if result := w.apply("after a restart", apply.Unchanged, object)[0]; !result.UnknownDrift {
+	if result := w.apply("after a restart", apply.Unchanged, object)[0]; !result.UnknownMutation {
 		t.Error("after a restart: what the policy changed is said to be known")
 	}
 	w.requests.mustBe(t, "after a restart")
@@ -96,8 +96,8 @@ func TestApply_KeepsChangesOfPolicyUntilNextApply(t *testing.T) {
 	w.requests.mustBe(t, "while nothing changes")
 
 	set(t, object, int64(5), "spec", "replicas")
-	if result := w.apply("once something else is rendered", apply.Configured, object)[0]; result.Drift != "" {
-		t.Errorf("it is said that the server changed %s", result.Drift)
+	if result := w.apply("once something else is rendered", apply.Configured, object)[0]; result.Mutation != "" {
+		t.Errorf("it is said that the server changed %s", result.Mutation)
 	}
 	if got, want := container(w.live(object))["image"], container(object)["image"]; got != want {
 		t.Errorf("the image is %v, want %v", got, want)
@@ -126,12 +126,12 @@ func TestApply_ReportsEveryFieldModifiedByPolicy(t *testing.T) {
 	pod(object)["schedulerName"] = ""
 	result := w.apply("at first", apply.Created, object)[0]
 	for _, want := range []string{imagePath, "readinessProbe", ".args", ".command", ".labelSelector", ".stdin", "shareProcessNamespace"} {
-		if !strings.Contains(result.Drift, want) {
-			t.Errorf("%s is not reported: %s", want, result.Drift)
+		if !strings.Contains(result.Mutation, want) {
+			t.Errorf("%s is not reported: %s", want, result.Mutation)
 		}
 	}
-	if strings.Contains(result.Drift, "annotations.policy") || strings.Contains(result.Drift, "schedulerName") {
-		t.Errorf("what is not ours is reported: %s", result.Drift)
+	if strings.Contains(result.Mutation, "annotations.policy") || strings.Contains(result.Mutation, "schedulerName") {
+		t.Errorf("what is not ours is reported: %s", result.Mutation)
 	}
 	w.requests.take()
 	w.settle(object)
@@ -149,8 +149,8 @@ func TestApply_KeepsFieldsAddedByPolicy(t *testing.T) {
 		return len(pod(created)["containers"].([]any)) == 2
 	})
 	object := w.deployment()
-	if result := w.apply("at first", apply.Created, object)[0]; result.Drift != "" {
-		t.Errorf("it is said that the server changed %s", result.Drift)
+	if result := w.apply("at first", apply.Created, object)[0]; result.Mutation != "" {
+		t.Errorf("it is said that the server changed %s", result.Mutation)
 	}
 	if n := len(pod(w.live(object))["containers"].([]any)); n != 2 {
 		t.Fatalf("there are %d containers: the policy does not work", n)

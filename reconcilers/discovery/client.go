@@ -58,11 +58,11 @@ func (c client) resources(ctx context.Context, version schema.GroupVersion) (map
 // check reports whether the operator can apply objects of kind, which the API server serves as
 // resource, and loads the schema of kind if so. The remedy says how to make the kind available;
 // it may be empty.
-func (c client) check(ctx context.Context, kind schema.GroupVersionKind, resource metav1.APIResource) (reason Unavailability, remedy string, err error) {
+func (c client) check(ctx context.Context, kind schema.GroupVersionKind, resource metav1.APIResource, denied map[string]string) (reason Unavailability, remedy string, err error) {
 	if !resource.Namespaced {
 		return NotNamespaced, "remove the object from the templates: a Memcached can own only namespaced objects", nil
 	}
-	rules, err := c.Access.MissingRules(ctx, kind.Group, resource.Name)
+	rules, err := c.Access.MissingRules(ctx, kind.Group, resource.Name, c.Access.Namespaces(denied))
 	if err != nil {
 		return NotPermitted, "", err
 	}

@@ -27,18 +27,27 @@ func (w *Watcher) Refresh(ctx context.Context) (changed bool, err error) {
 }
 
 // Reload watches the kinds of renderer, for which preflight.Check returned found, discovers the optional ones, and puts these
-// templates into use. After an error those of before stay in use.
+// templates into use. After an error those of before stay in use. It is an error if permissions are missing in a namespace that
+// is served so far.
 //
 // Kinds that are no longer in the templates are watched until the operator ends: their objects have to be pruned.
 func (w *Watcher) Reload(ctx context.Context, renderer *render.Renderer, found *preflight.Result) error {
 	w.refreshing.Lock()
 	defer w.refreshing.Unlock()
+	before := w.begin()
+	if err := w.checkNamespaces(ctx, before); err != nil {
+		return err
+	}
+	for namespace, rules := range found.Denied {
+		if !before.IsDenied(namespace) {
+			return errors.New(rules)
+		}
+	}
 	for _, kind := range found.Kinds {
 		if err := w.watches.Watch(ctx, kind); err != nil {
 			return err
 		}
 	}
-	before := w.begin()
 	next := NewTemplates(renderer.ForOpenShift(before.Renderer.IsForOpenShift()), found)
 	isKnown := func(kind schema.GroupVersionKind) bool { return slices.Contains(renderer.Kinds(), kind) }
 	next.stale = slices.DeleteFunc(before.Kinds(), isKnown)
@@ -132,16 +141,17 @@ func (w *Watcher) discover(ctx context.Context, t *Templates) error {
 	return errors.Join(errs...)
 }
 
-// checkNamespaces reports the watched namespaces in which permissions are missing. They do not trigger a refresh: one that lacks
-// them for good would delay those that other reasons trigger.
+// checkNamespaces looks for the watched namespaces in which permissions are missing, and reports them. They do not trigger a
+// refresh: one that lacks them for good would delay those that other reasons trigger.
 func (w *Watcher) checkNamespaces(ctx context.Context, t *Templates) error {
-	if slices.Contains(t.Found.Access.Namespaces(), metav1.NamespaceAll) {
+	if slices.Contains(t.Found.Access.Namespaces(nil), metav1.NamespaceAll) {
 		return nil // What is granted in all namespaces takes a request for each verb.
 	}
 	denied, err := t.Found.Access.Check(ctx)
 	if err != nil {
 		return err
 	}
+	t.denied = denied
 	w.denied(denied)
 	return nil
 }
@@ -164,7 +174,7 @@ func (w *Watcher) discoverKind(ctx context.Context, t *Templates, kind schema.Gr
 		set(ctx, t, kind, NotServed, "")
 		return nil
 	}
-	reason, remedy, err := client{t.Found}.check(ctx, kind, resource)
+	reason, remedy, err := client{t.Found}.check(ctx, kind, resource, t.denied)
 	if err != nil {
 		return err
 	}

@@ -23,12 +23,14 @@ type Templates struct {
 	unavailable map[schema.GroupVersionKind]Unavailability
 	// stale are the kinds that earlier templates contained, of which there may be objects to prune.
 	stale []schema.GroupVersionKind
+	// denied holds the RBAC rules that are missing, by namespace.
+	denied map[string]string
 }
 
 // NewTemplates returns the templates of renderer, for which preflight.Check returned found. Their optional kinds are
 // unavailable until they are discovered.
 func NewTemplates(renderer *render.Renderer, found *preflight.Result) *Templates {
-	t := &Templates{Renderer: renderer, Found: found, unavailable: map[schema.GroupVersionKind]Unavailability{}}
+	t := &Templates{Renderer: renderer, Found: found, unavailable: map[schema.GroupVersionKind]Unavailability{}, denied: found.Denied}
 	for _, kind := range renderer.Kinds() {
 		if renderer.IsOptional(kind) {
 			t.unavailable[kind] = NotServed
@@ -41,6 +43,9 @@ func NewTemplates(renderer *render.Renderer, found *preflight.Result) *Templates
 func (t *Templates) Unavailability(kind schema.GroupVersionKind) Unavailability {
 	return t.unavailable[kind]
 }
+
+// IsDenied reports whether the operator lacks permissions in namespace. What its cache holds of it may be old or incomplete.
+func (t *Templates) IsDenied(namespace string) bool { return t.denied[namespace] != "" }
 
 // Kinds returns the kinds of which there may be objects: those of Found, the optional ones that are available, and the ones that
 // earlier templates contained.
@@ -61,10 +66,11 @@ func (t *Templates) optional() []schema.GroupVersionKind {
 
 // equal reports whether t and other render, skip and prune the same objects.
 func (t *Templates) equal(other *Templates) bool {
-	return t.Renderer == other.Renderer && t.Found == other.Found && slices.Equal(t.stale, other.stale) && maps.Equal(t.unavailable, other.unavailable)
+	return t.Renderer == other.Renderer && t.Found == other.Found && slices.Equal(t.stale, other.stale) &&
+		maps.Equal(t.unavailable, other.unavailable) && maps.Equal(t.denied, other.denied)
 }
 
 // clone returns a copy that may be changed.
 func (t *Templates) clone() *Templates {
-	return &Templates{t.Renderer, t.Found, maps.Clone(t.unavailable), t.stale}
+	return &Templates{t.Renderer, t.Found, maps.Clone(t.unavailable), t.stale, t.denied}
 }

@@ -34,7 +34,7 @@ type Result struct {
 	Discovery *discovery.DiscoveryClient
 	// Access checks the operator's own permissions.
 	Access *Access
-	// Denied holds the RBAC rules that are missing, by namespace.
+	// Denied holds the RBAC rules that are missing, by namespace: at the time of Check.
 	Denied map[string]string
 	// Stale finds the kinds that earlier templates contained.
 	Stale StaleKinds
@@ -76,7 +76,8 @@ func Check(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, templa
 	if err != nil {
 		return nil, err
 	}
-	if len(access.Namespaces()) == 0 {
+	permitted := access.Namespaces(denied)
+	if len(permitted) == 0 {
 		return nil, errors.New(Text(denied))
 	}
 	types, err := apply.NewTypes(scheme, clients.Discovery().OpenAPIV3(), kinds)
@@ -87,6 +88,6 @@ func Check(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, templa
 		Discovery:  clients.Discovery(),
 		Rules:      clients.AuthorizationV1().SelfSubjectRulesReviews(),
 		Metadata:   objects,
-		Namespaces: access.Namespaces(),
+		Namespaces: permitted,
 	}}, nil
 }

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -24,17 +23,13 @@ import (
 // parallelReviews is how many access reviews are sent at once.
 const parallelReviews = 8
 
-// Access checks the operator's own permissions in the namespaces that it watches. It is safe for use by many goroutines.
+// Access checks the operator's own permissions in the namespaces that it watches.
 type Access struct {
 	reviews authorizationclient.AuthorizationV1Interface
 	// namespaces are those that the operator watches: metav1.NamespaceAll, or some.
 	namespaces []string
 	// needs are what the operator needs in each of them.
 	needs []need
-
-	mu sync.Mutex
-	// denied is the result of the last Check.
-	denied map[string]string
 }
 
 // newAccess returns the Access of an operator that watches namespaces, none meaning all, and needs Verbs on resources, and
@@ -60,30 +55,17 @@ func newAccess(reviews authorizationclient.AuthorizationV1Interface, namespaces 
 // Check returns the RBAC rules that the operator lacks, as text that says where to add them, by namespace. A
 // namespace that was deleted lacks all of those that a Role granted.
 func (a *Access) Check(ctx context.Context) (map[string]string, error) {
-	denied, err := a.missing(ctx, a.needs, a.namespaces)
-	if err != nil {
-		return nil, err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.denied = denied
-	return maps.Clone(denied), nil
+	return a.missing(ctx, a.needs, a.namespaces)
 }
 
-// Namespaces returns the watched namespaces in which the last Check found all permissions; metav1.NamespaceAll for all.
-func (a *Access) Namespaces() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(a.namespaces), func(namespace string) bool { return a.denied[namespace] != "" })
+// Namespaces returns the watched namespaces but those in denied; metav1.NamespaceAll for all.
+func (a *Access) Namespaces(denied map[string]string) []string {
+	return slices.DeleteFunc(slices.Clone(a.namespaces), func(namespace string) bool { return denied[namespace] != "" })
 }
 
-// MissingRules returns the RBAC rules that grant the operator Verbs on resource in each of Namespaces, as text that says
+// MissingRules returns the RBAC rules that grant the operator Verbs on resource in each of namespaces, as text that says
 // where to add them. It is empty when the operator has them.
-func (a *Access) MissingRules(ctx context.Context, group, resource string) (string, error) {
-	namespaces := a.Namespaces()
-	if len(namespaces) == 0 {
-		namespaces = a.namespaces
-	}
+func (a *Access) MissingRules(ctx context.Context, group, resource string, namespaces []string) (string, error) {
 	missing, err := a.missing(ctx, []need{{group, resource, "", Verbs}}, namespaces)
 	return Text(missing), err
 }

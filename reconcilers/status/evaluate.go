@@ -38,7 +38,7 @@ type evaluation struct {
 	message string
 }
 
-// evaluate returns the first result of the checks. An uneven spread, a restart, skipped kinds, drift and the wait for a
+// evaluate returns the first result of the checks. An uneven spread, a restart, skipped kinds, mutation and the wait for a
 // rollout are appended to its message.
 func evaluate(o Observation) evaluation {
 	result := firstResult(o)
@@ -46,7 +46,7 @@ func evaluate(o Observation) evaluation {
 	if result.state == ready { // During a roll-out pods come and go.
 		spread = spreadNote(o)
 	}
-	for _, note := range []string{spread, o.RestartNote(), o.SkippedKindsNote(), o.DriftNote(), o.RolloutNote} {
+	for _, note := range []string{spread, o.RestartNote(), o.SkippedKindsNote(), o.MutationNote(), o.RolloutNote} {
 		if note != "" {
 			note = "; " + note
 			result.message = sanitize.TextOf(result.message, max(0, sanitize.MaxBytes-len(note))) + note

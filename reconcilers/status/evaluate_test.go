@@ -129,11 +129,11 @@ var evaluations = map[string]row{
 		isToPause(false), ready, "Ready", "all pods are up to date and ready", true,
 	},
 	"what admission modified": {
-		applied(apply.Result{Drift: "spec.replicas, metadata.labels.a"}), ready, "Ready",
+		applied(apply.Result{Mutation: "spec.replicas, metadata.labels.a"}), ready, "Ready",
 		"all pods are up to date and ready; an admission policy or webhook modifies Deployment cache (spec.replicas, metadata.labels.a)", true,
 	},
 	"what admission modified before a restart": {
-		all(applied(apply.Result{UnknownDrift: true}), lasted(metav1.Condition{Type: "Ready", Message: "a; an admission policy or webhook modifies Deployment cache (spec.replicas); b"})), ready, "Ready",
+		all(applied(apply.Result{UnknownMutation: true}), lasted(metav1.Condition{Type: "Ready", Message: "a; an admission policy or webhook modifies Deployment cache (spec.replicas); b"})), ready, "Ready",
 		"all pods are up to date and ready; an admission policy or webhook modifies Deployment cache (spec.replicas)", true,
 	},
 	"what admission modifies no more": {

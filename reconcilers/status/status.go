@@ -76,10 +76,10 @@ func (o Observation) SkippedKindsNote() string {
 	return sanitize.TextOf(strings.Join(notes, "; "), sanitize.MaxBytes/2)
 }
 
-// DriftNote returns which objects the API server modified when they were last applied; it is empty when
+// MutationNote returns which objects the API server modified when they were last applied; it is empty when
 // there are none. The message of the Ready condition ends with it. Of an object that this process has not applied, it says what
 // the message said before.
-func (o Observation) DriftNote() string {
+func (o Observation) MutationNote() string {
 	const begin = "an admission policy or webhook modifies "
 	before := ""
 	if ready := meta.FindStatusCondition(o.Memcached.Status.Conditions, cachev1alpha1.ConditionReady); ready != nil {
@@ -88,12 +88,12 @@ func (o Observation) DriftNote() string {
 	var modified []string
 	for _, result := range o.Results {
 		name := result.Object.GetKind() + " " + result.Object.GetName()
-		drift := result.Drift
-		if _, rest, ok := strings.Cut(before, name+" ("); ok && result.UnknownDrift {
-			drift, _, _ = strings.Cut(rest, ")")
+		mutation := result.Mutation
+		if _, rest, ok := strings.Cut(before, name+" ("); ok && result.UnknownMutation {
+			mutation, _, _ = strings.Cut(rest, ")")
 		}
-		if drift != "" {
-			modified = append(modified, name+" ("+drift+")")
+		if mutation != "" {
+			modified = append(modified, name+" ("+mutation+")")
 		}
 	}
 	if len(modified) == 0 {

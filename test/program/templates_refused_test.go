@@ -4,6 +4,7 @@ package program_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/preflight"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -152,43 +155,82 @@ func TestPermissions_RolesInNamespacesSuffice(t *testing.T) {
 }
 
 // A tenant takes the operator's rights in its namespace away, or the namespace is deleted. The others are served, also after a
-// restart.
+// restart, and get templates with a kind that is not watched yet. The rights come back.
 func TestPermissions_OfOneNamespaceAreItsOwnMatter(t *testing.T) {
 	t.Parallel()
 	cfg, subject := identity(t)
 	other, gone := suite.NewNamespace(t), "gone-"+subject.Namespace
-	for _, role := range []string{managerRole, templatesRole} {
+	settings := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "settings-of-" + subject.Namespace}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: preflight.Verbs},
+	}}
+	suite.Create(t, settings)
+	removeAfter(t, settings)
+	roles := []string{managerRole, templatesRole, settings.Name}
+	for _, role := range roles {
 		bind(t, subject, subject.Namespace, role)
 		bind(t, subject, other, role)
 	}
 	address := testenv.FreeAddress(t)
+	site := site(t, map[string]string{"budget.yaml": "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: more}\nspec: {selector: {matchLabels: {a: b}}}\n"})
 	args := []string{
 		"--kubeconfig=" + testenv.Kubeconfig(t, cfg, ""), "--watch-namespaces=" + strings.Join([]string{other, subject.Namespace, gone}, ","),
-		"--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=" + address, "--metrics-secure=false",
+		"--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=" + address, "--metrics-secure=false", "--manifests-dir=" + site,
 	}
 	p := start(t, args...)
 	p.Ready(t)
-	settled(t, &suite, suite.NewMemcached(t, other, "cache", 0))
+	theirs := suite.NewMemcached(t, other, "cache", 0)
+	settled(t, &suite, theirs)
 	denied := func() float64 { return metric(t, address, "memcached_operator_denied_namespaces") }
 	if n := denied(); n != 1 {
 		t.Errorf("the operator lacks permissions in %v namespaces, want 1", n)
 	}
 
 	testenv.NoError(t, suite.Client.DeleteAllOf(t.Context(), &rbacv1.RoleBinding{}, client.InNamespace(other)))
-	settled(t, &suite, suite.NewMemcached(t, subject.Namespace, "while-running", 0))
+	ours := suite.NewMemcached(t, subject.Namespace, "while-running", 0)
+	settled(t, &suite, ours)
+	addConfigMap(t, site, "one")
+	eventuallyHas(t, ours, "one")
 	if status := p.Terminate(t); status != 0 {
 		t.Errorf("the exit status is %d", status)
 	}
 	p = start(t, args...)
 	p.Ready(t)
-	settled(t, &suite, suite.NewMemcached(t, subject.Namespace, "restarted", 0))
+	ours = suite.NewMemcached(t, subject.Namespace, "restarted", 0)
+	settled(t, &suite, ours)
 	if n := denied(); n != 2 {
 		t.Errorf("restarted, the operator lacks permissions in %v namespaces, want 2", n)
 	}
 	for _, namespace := range []string{other, gone} {
 		contains(t, p.Log.String(), `"namespace":"`+namespace+`"`, "add these rules to the operator's Role in namespace "+namespace)
 	}
+
+	for _, role := range roles {
+		bind(t, subject, other, role)
+	}
+	addConfigMap(t, site, "two") // Each reload looks at the permissions.
+	eventuallyHas(t, ours, "two")
+	eventuallyHas(t, theirs, "two")
+	settled(t, &suite, theirs)
 	if errors := p.Log.Errors(); len(errors) > 0 {
 		t.Errorf("errors are logged: %q", errors)
 	}
+}
+
+// addConfigMap adds a ConfigMap to dir, a result of site.
+func addConfigMap(t *testing.T, dir, name string) {
+	t.Helper()
+	dir = filepath.Join(dir, "components", "site")
+	testenv.WriteFile(t, filepath.Join(dir, name+".yaml"), strings.Replace(configMap, "settings", name, 1))
+	kustomization := filepath.Join(dir, "kustomization.yaml")
+	content, err := os.ReadFile(kustomization)
+	testenv.NoError(t, err)
+	testenv.WriteFile(t, kustomization, string(content)+"- "+name+".yaml\n")
+}
+
+// eventuallyHas waits until mc has the ConfigMap of the template called name.
+func eventuallyHas(t *testing.T, mc *cachev1alpha1.Memcached, name string) {
+	t.Helper()
+	testenv.Eventually(t, mc.Namespace+" should have the ConfigMap "+name, func() bool {
+		return suite.Client.Get(t.Context(), client.ObjectKey{Namespace: mc.Namespace, Name: mc.Name + "-" + name}, &corev1.ConfigMap{}) == nil
+	})
 }

@@ -17,7 +17,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
-	"github.com/example/memcached-operator/reconcilers/rollout"
+	"github.com/example/memcached-operator/reconcilers/pacing"
 	"github.com/example/memcached-operator/reconcilers/status"
 )
 
@@ -28,7 +28,7 @@ func mayReplacePods(ctx context.Context, templates *templateSet, mc *cachev1alph
 		return nil
 	}
 	return func(outdated string) bool {
-		return templates.rollout.MayReplacePods(ctx, rollout.Candidate{
+		return templates.pacing.MayReplacePods(ctx, pacing.Candidate{
 			NamespacedName: client.ObjectKeyFromObject(mc),
 			Outdated:       outdated,
 			Ready:          meta.IsStatusConditionTrue(mc.Status.Conditions, cachev1alpha1.ConditionReady),
@@ -42,10 +42,10 @@ func isDeferred(results []apply.Result) bool {
 	return slices.ContainsFunc(results, func(result apply.Result) bool { return result.Action == apply.Deferred })
 }
 
-// reportToRollout reports the outcome of a reconcile that computed the status next.
-func (r *Reconciler) reportToRollout(ctx context.Context, templates *templateSet, observed status.Observation, next cachev1alpha1.MemcachedStatus) {
+// reportToPacing reports the outcome of a reconcile that computed the status next.
+func (r *Reconciler) reportToPacing(ctx context.Context, templates *templateSet, observed status.Observation, next cachev1alpha1.MemcachedStatus) {
 	ready := meta.FindStatusCondition(next.Conditions, cachev1alpha1.ConditionReady)
-	halted := templates.rollout.Report(ctx, client.ObjectKeyFromObject(observed.Memcached), rollout.Outcome{
+	halted := templates.pacing.Report(ctx, client.ObjectKeyFromObject(observed.Memcached), pacing.Outcome{
 		Deferred:  isDeferred(observed.Results),
 		NotReady:  ready.Status == metav1.ConditionFalse && status.WasReady(observed.Memcached),
 		Replacing: isReplacingPods(observed.Deployment),

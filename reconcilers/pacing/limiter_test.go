@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package rollout_test
+package pacing_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/example/memcached-operator/reconcilers/rollout"
+	"github.com/example/memcached-operator/reconcilers/pacing"
 )
 
 // scenario is what happens in a cluster with Memcacheds of these sizes.
@@ -39,7 +39,7 @@ var beginnings = map[string]scenario{
 		c.expectOrder("")
 		c.reconcile("c")
 		c.expectOrder("a")
-		c.expectCounts(rollout.Counts{Waiting: 2, Replacing: 1})
+		c.expectCounts(pacing.Counts{Waiting: 2, Replacing: 1})
 	}},
 	"the smallest begins, and the next when it is ready": {"1", []int32{3, 1, 2}, func(c *cluster) {
 		c.reconcileAll()
@@ -51,7 +51,7 @@ var beginnings = map[string]scenario{
 		c.finish("c")
 		c.finish("a")
 		c.expectOrder("b c a")
-		c.expectCounts(rollout.Counts{})
+		c.expectCounts(pacing.Counts{})
 	}},
 	"one that is not ready begins before smaller ones": {"1", []int32{1, 5}, func(c *cluster) {
 		c.memcacheds["b"].unready = true
@@ -72,14 +72,14 @@ var beginnings = map[string]scenario{
 		c.memcacheds["a"].template, c.memcacheds["b"].template = 7, 7
 		c.reconcile("a", "b")
 		c.expectOrder("a b")
-		c.expectCounts(rollout.Counts{})
+		c.expectCounts(pacing.Counts{})
 	}},
 	"a change by another client is reverted at once while the Memcached waits": {"1", []int32{1, 1, 1}, func(c *cluster) {
 		c.reconcileAll()
 		c.memcacheds["c"].edited++
 		c.reconcile("b", "c")
 		c.expectOrder("a c")
-		c.expectCounts(rollout.Counts{Waiting: 1, Replacing: 2})
+		c.expectCounts(pacing.Counts{Waiting: 1, Replacing: 2})
 		c.finish("a")
 		c.expectOrder("a c")
 		c.finish("c")
@@ -90,7 +90,7 @@ var beginnings = map[string]scenario{
 		c.memcacheds["b"].template = 1
 		c.memcacheds["b"].unready, c.memcacheds["b"].replacing = true, true
 		c.reconcile("b")
-		c.expectCounts(rollout.Counts{Replacing: 1})
+		c.expectCounts(pacing.Counts{Replacing: 1})
 	}},
 	"one that is deleted while it replaces its pods makes room": {"1", []int32{1, 1}, func(c *cluster) {
 		c.reconcileAll()
@@ -109,7 +109,7 @@ var beginnings = map[string]scenario{
 		c.memcacheds["a"].template = 7
 		c.reconcile("a")
 		c.expectOrder("a a")
-		c.expectCounts(rollout.Counts{Waiting: 1, Replacing: 1})
+		c.expectCounts(pacing.Counts{Waiting: 1, Replacing: 1})
 	}},
 	"none begins while the Memcacheds cannot be listed": {"1", []int32{1}, func(c *cluster) {
 		c.listErr = errors.New("the cache is stopped")
@@ -136,7 +136,7 @@ var halts = map[string]scenario{
 		if want := "waiting for roll-out (1 of 4 done), which is halted because a Memcached became stalled"; c.memcacheds["c"].message != want {
 			c.t.Errorf("message %q, want %q", c.memcacheds["c"].message, want)
 		}
-		c.expectCounts(rollout.Counts{Waiting: 2, Stalled: 1})
+		c.expectCounts(pacing.Counts{Waiting: 2, Stalled: 1})
 		c.finish("a")
 		c.expectOrder("a b c d")
 	}},
@@ -146,7 +146,7 @@ var halts = map[string]scenario{
 		c.restart(1)
 		c.reconcileAll()
 		c.expectOrder("a")
-		c.expectCounts(rollout.Counts{Waiting: 1, Stalled: 1})
+		c.expectCounts(pacing.Counts{Waiting: 1, Stalled: 1})
 	}},
 	"corrected templates are applied to it first": {"1", []int32{1, 1, 2}, func(c *cluster) {
 		c.reconcileAll()
@@ -218,7 +218,7 @@ var failures = map[string]scenario{
 		c.expectPassed("a")
 		c.broken["a"] = false
 		c.reconcile("a")
-		c.expectCounts(rollout.Counts{Waiting: 1, Replacing: 2})
+		c.expectCounts(pacing.Counts{Waiting: 1, Replacing: 2})
 		c.finish("b")
 		c.expectOrder("a b")
 		c.finish("a")
@@ -241,14 +241,14 @@ var reloads = map[string]scenario{
 		c.reload(2)
 		c.reconcileAll()
 		c.expectOrder("a a")
-		c.expectCounts(rollout.Counts{Waiting: 1, Replacing: 1})
+		c.expectCounts(pacing.Counts{Waiting: 1, Replacing: 1})
 	}},
 	"a reconcile with the templates of before does not count": {"1", []int32{1, 1}, func(c *cluster) {
 		c.memcacheds["a"].template, c.memcacheds["b"].template = 1, 1
 		c.reconcileAll()
 		before := c.limiter
 		c.reload(2)
-		before.Report(c.t.Context(), key("a"), rollout.Outcome{})
+		before.Report(c.t.Context(), key("a"), pacing.Outcome{})
 		c.reconcile("b")
 		c.expectOrder("")
 		c.reconcile("a")
@@ -315,13 +315,13 @@ func TestLimiter_RollsEachOnce(t *testing.T) {
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]intstr.IntOrString{"1": intstr.FromInt32(1), "500": intstr.FromInt32(500), "1%": intstr.FromString("1%"), "100%": intstr.FromString("100%")} {
-		if got, err := rollout.Parse(text); err != nil || got != want {
+		if got, err := pacing.Parse(text); err != nil || got != want {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "0", "-1", "0%", "101%", "-5%", "1.5", "10 %", "%", "all", "99999999999"} {
 		want := fmt.Sprintf("%q is neither a number from 1 nor a percentage from 1%% to 100%%", text)
-		if got, err := rollout.Parse(text); err == nil || err.Error() != want {
+		if got, err := pacing.Parse(text); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}

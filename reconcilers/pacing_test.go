@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/example/memcached-operator/reconcilers/rollout"
+	"github.com/example/memcached-operator/reconcilers/pacing"
 )
 
 // A Memcached whose reconcile panics does not keep the others from the changed templates.
@@ -20,15 +20,15 @@ func TestReconcile_ReportsPanicToRollout(t *testing.T) {
 	broken, other := types.NamespacedName{Name: "broken"}, types.NamespacedName{Name: "other"}
 	now := time.Now()
 	var woken []types.NamespacedName
-	limiter := rollout.New(intstr.FromInt32(1), func(context.Context) ([]types.NamespacedName, error) {
+	limiter := pacing.New(intstr.FromInt32(1), func(context.Context) ([]types.NamespacedName, error) {
 		return []types.NamespacedName{broken, other}, nil
 	}, func(key types.NamespacedName) { woken = append(woken, key) }, func() time.Time { return now })
-	if limiter.MayReplacePods(t.Context(), rollout.Candidate{NamespacedName: other}) {
+	if limiter.MayReplacePods(t.Context(), pacing.Candidate{NamespacedName: other}) {
 		t.Fatal("it begins before each Memcached was reconciled")
 	}
-	limiter.Report(t.Context(), other, rollout.Outcome{Deferred: true})
+	limiter.Report(t.Context(), other, pacing.Outcome{Deferred: true})
 	r := &Reconciler{} // It panics, without a client.
-	r.templates.Store(&templateSet{rollout: limiter})
+	r.templates.Store(&templateSet{pacing: limiter})
 	for range 2 {
 		if len(woken) > 0 {
 			t.Fatal("it begins at once")

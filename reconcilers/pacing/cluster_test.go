@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package rollout_test
+package pacing_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/example/memcached-operator/reconcilers/rollout"
+	"github.com/example/memcached-operator/reconcilers/pacing"
 )
 
 // memcached is a Memcached of a cluster.
@@ -37,7 +37,7 @@ type cluster struct {
 	limit      string
 	template   int
 	memcacheds map[string]*memcached
-	limiter    *rollout.Limiter
+	limiter    *pacing.Limiter
 	// queue holds the woken Memcacheds, and order those that began to replace their pods.
 	queue, order []string
 	listErr      error
@@ -63,12 +63,12 @@ func newCluster(t *testing.T, limit string, sizes ...int32) *cluster {
 // restart starts an operator with templates of a version.
 func (c *cluster) restart(template int) {
 	c.t.Helper()
-	limit, err := rollout.Parse(c.limit)
+	limit, err := pacing.Parse(c.limit)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	c.template, c.queue = template, nil
-	c.limiter = rollout.New(limit, c.list, func(key types.NamespacedName) { c.queue = append(c.queue, key.Name) }, func() time.Time { return c.now })
+	c.limiter = pacing.New(limit, c.list, func(key types.NamespacedName) { c.queue = append(c.queue, key.Name) }, func() time.Time { return c.now })
 }
 
 // reload gives the operator templates of a version.
@@ -107,10 +107,10 @@ func (c *cluster) reconcileOne(name string) {
 		}
 		return
 	}
-	m, outcome := c.memcacheds[name], rollout.Outcome{}
+	m, outcome := c.memcacheds[name], pacing.Outcome{}
 	if m != nil {
 		if m.template != c.template {
-			candidate := rollout.Candidate{NamespacedName: key(name), Outdated: fmt.Sprint(m.template, m.edited), Ready: !m.unready, Size: m.size}
+			candidate := pacing.Candidate{NamespacedName: key(name), Outdated: fmt.Sprint(m.template, m.edited), Ready: !m.unready, Size: m.size}
 			if c.limiter.MayReplacePods(c.t.Context(), candidate) {
 				*m = memcached{size: m.size, template: c.template, replacing: true, unready: true, rolled: m.rolled + 1}
 				c.order = append(c.order, name)
@@ -171,7 +171,7 @@ func (c *cluster) expectOrder(want string) {
 	}
 }
 
-func (c *cluster) expectCounts(want rollout.Counts) {
+func (c *cluster) expectCounts(want pacing.Counts) {
 	c.t.Helper()
 	if got := c.limiter.Counts(); got != want {
 		c.t.Errorf("counts %+v, want %+v", got, want)
