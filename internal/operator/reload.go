@@ -5,17 +5,16 @@ package operator
 import (
 	"bytes"
 	"context"
-	"errors"
+	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -26,18 +25,13 @@ import (
 )
 
 const (
-	// settleTime is how long no file may change before the templates are read: a program may write several. They are read
-	// after maxSettleTime at the latest.
-	settleTime    = 200 * time.Millisecond
-	maxSettleTime = 2 * time.Second
-	// pollInterval is the interval at which the templates are read without a notification. Some file systems give
-	// none, nor does a change of a symbolic link above the directory.
-	pollInterval = 30 * time.Second
+	// pollInterval is the interval at which the templates are read. A change is used once two reads agree, since a program may write
+	// several files.
+	pollInterval = time.Second
 	// Rejected templates are checked again, since the API server may have been the reason: missing permissions, a missing
-	// kind, a policy. Each check takes a dry-run of every object, so the delay doubles from pollInterval to maxRecheck.
+	// kind, a policy. Each check takes a dry-run of every object, so the delay doubles from minRecheck to maxRecheck.
+	minRecheck = 30 * time.Second
 	maxRecheck = 10 * time.Minute
-	// maxNesting bounds the nesting of directories, as LoadTree does.
-	maxNesting = 16
 )
 
 var (
@@ -65,12 +59,23 @@ type reloader struct {
 	events  *podEvents
 	// active are the templates in use.
 	active render.Tree
-	// rejected is why the templates in the directory are not in use; empty if they are.
-	rejected string
-	// refused are the templates that were rejected, which are checked again after recheck; nil if they could not be read.
-	refused   render.Tree
+	// read is what the directory held at the last read, and judged what it held when its templates were put into use or rejected.
+	read, judged directory
+	// rejected is why the templates in the directory are not in use; empty if they are. They are checked again at recheck, which
+	// is recheckIn after the last check.
+	rejected  string
 	recheck   time.Time
 	recheckIn time.Duration
+}
+
+// directory is what a read of --manifests-dir returned. The zero value equals no such.
+type directory struct {
+	files render.Tree
+	err   string
+}
+
+func (d directory) equal(other directory) bool {
+	return d.err == other.err && maps.EqualFunc(d.files, other.files, bytes.Equal)
 }
 
 // newReloader returns a reloader of options.Dir. active are the templates in use. check checks templates with the API
@@ -89,104 +94,45 @@ func (r *reloader) NeedLeaderElection() bool { return false }
 // Start implements manager.Runnable.
 func (r *reloader) Start(ctx context.Context) error {
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("templates"))
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
-		log.FromContext(ctx).Info("Changed templates are found by reading them", "interval", pollInterval.String(), "reason", err.Error())
-		watcher = &fsnotify.Watcher{} // Its channels are nil and never ready.
-	} else {
-		defer func() { _ = watcher.Close() }()
-	}
-	r.watch(ctx, watcher)
-	timer := time.NewTimer(0) // A file may have changed since the start.
-	defer timer.Stop()
-	var changed time.Time // the first change that was not read; zero if there is none
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-watcher.Events:
-		case err := <-watcher.Errors:
-			log.FromContext(ctx).V(1).Info("Notifications of changed templates were lost", "error", err.Error())
-		case <-timer.C:
-			r.watch(ctx, watcher)
-			r.update(ctx)
-			changed = time.Time{}
-			timer.Reset(pollInterval)
-			continue
-		}
-		if changed.IsZero() {
-			changed = time.Now()
-		}
-		if time.Since(changed) < maxSettleTime {
-			timer.Reset(settleTime)
-		}
+	wait.UntilWithContext(ctx, r.poll, pollInterval)
+	return nil
+}
+
+// poll reads the directory, and judges the templates if it has changed, or if they were rejected a while ago.
+func (r *reloader) poll(ctx context.Context) {
+	files, err := render.LoadTree(os.DirFS(r.options.Dir))
+	now := directory{files: files, err: fmt.Sprint(err)}
+	settled := now.equal(r.read)
+	r.read = now
+	again := now.equal(r.judged)
+	if settled && (!again || r.rejected != "" && !time.Now().Before(r.recheck)) {
+		r.update(ctx, again)
+		r.judged = now
 	}
 }
 
-// watch watches options.Dir and the directories below those that are read, as far as that is possible.
-func (r *reloader) watch(ctx context.Context, watcher *fsnotify.Watcher) {
-	if watcher.Events == nil {
-		return
-	}
-	err := watcher.Add(r.options.Dir)
-	for _, name := range []string{"base", "components"} {
-		if name := filepath.Join(r.options.Dir, name); isDir(name) {
-			err = errors.Join(err, watchBelow(watcher, name, 0))
-		}
-	}
-	if err != nil {
-		log.FromContext(ctx).V(1).Info("Watching the templates failed; reading them at intervals", "interval", pollInterval.String(), "error", err.Error())
-	}
-}
-
-// watchBelow watches dir and the directories below it, also by symbolic links, except for those whose name begins with
-// "..", which the kubelet makes in the volume of a ConfigMap.
-func watchBelow(watcher *fsnotify.Watcher, dir string, depth int) error {
-	if err := watcher.Add(dir); err != nil || depth == maxNesting {
-		return err
-	}
-	entries, err := os.ReadDir(dir)
-	errs := []error{err}
-	for _, entry := range entries {
-		if name := filepath.Join(dir, entry.Name()); !strings.HasPrefix(entry.Name(), "..") && isDir(name) {
-			errs = append(errs, watchBelow(watcher, name, depth+1))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// isDir reports whether name is a directory, or a symbolic link to one.
-func isDir(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
-}
-
-// update puts the templates in the directory into use, if they differ from those in use and pass all checks.
-func (r *reloader) update(ctx context.Context) {
+// update puts the templates in the directory into use, if they differ from those in use and pass all checks. again reports that
+// they were rejected before.
+func (r *reloader) update(ctx context.Context, again bool) {
 	tree, err := r.load()
 	if err == nil && maps.EqualFunc(tree, r.active, bytes.Equal) {
 		if r.rejected != "" {
 			log.FromContext(ctx).Info("The rejected change of the templates was undone")
 		}
-		r.refused, r.rejected = nil, ""
+		r.rejected = ""
 		reloadSuccessful.Set(1)
 		return
 	}
 	if err == nil {
-		known := r.refused != nil && maps.EqualFunc(tree, r.refused, bytes.Equal)
-		if known && time.Now().Before(r.recheck) {
-			return
-		}
 		err = r.replace(ctx, tree)
-		r.refuse(tree, known && !isTransient(err))
 	}
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		r.reject(ctx, err)
+		r.reject(ctx, err, again)
 	default:
 		files := changedFiles(r.active, tree)
-		r.active, r.refused, r.rejected = tree, nil, ""
+		r.active, r.rejected = tree, ""
 		reloadSuccessful.Set(1)
 		log.FromContext(ctx).Info("Templates reloaded", "changed", files)
 		r.events.emit(corev1.EventTypeNormal, "TemplatesReloaded", "Reload", "templates reloaded; changed: "+strings.Join(files, ", "))
@@ -216,17 +162,14 @@ func (r *reloader) replace(ctx context.Context, tree render.Tree) error {
 	return r.reload(ctx, renderer, found)
 }
 
-// refuse puts off the next check of tree, longer if it was rejected again.
-func (r *reloader) refuse(tree render.Tree, again bool) {
-	if !again {
+// reject reports that the templates in the directory are not used, unless that was reported before, and puts off the next check,
+// longer if they were rejected again for a reason that lasts.
+func (r *reloader) reject(ctx context.Context, err error, again bool) {
+	if !again || isTransient(err) {
 		r.recheckIn = 0
 	}
-	r.recheckIn = min(max(2*r.recheckIn, pollInterval), maxRecheck)
-	r.refused, r.recheck = tree, time.Now().Add(r.recheckIn)
-}
-
-// reject reports that the templates in the directory are not used, unless that was reported before.
-func (r *reloader) reject(ctx context.Context, err error) {
+	r.recheckIn = min(max(2*r.recheckIn, minRecheck), maxRecheck)
+	r.recheck = time.Now().Add(r.recheckIn)
 	reloadSuccessful.Set(0)
 	if err.Error() == r.rejected {
 		return

@@ -3,35 +3,77 @@
 package apply
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	ktypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/schema"
-	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// alternatives returns a predicate for fields of other managers that may exclude one of ours, such as the
-// minAvailable of a PodDisruptionBudget by which another client replaced our maxUnavailable. Such a
-// field is not in wanted, is in the same struct as a field that is in wanted and not in owned, and is
-// where the API server reports the object as invalid.
-func alternatives(object *typed.TypedValue, wanted, owned *fieldpath.Set, invalid error) func(fieldpath.Path) bool {
-	causes := invalidFields(invalid)
-	structs := fieldpath.NewSet()
+// takeAlternatives resolves an Invalid error of the apply of rendered: another client may have replaced a field of ours by
+// one that excludes it, such as maxUnavailable of a PodDisruptionBudget by minAvailable, or port 11211 of a Service
+// by a port 11212 of the same name, which is another item of the list. takeAlternatives transfers such fields to
+// FieldManager, in managedFields only, so that the next apply removes them. It reports whether it transferred any.
+func (a *Applier) takeAlternatives(ctx context.Context, rendered *unstructured.Unstructured, invalid error) (bool, error) {
+	wanted, err := a.comparer.fields(rendered)
+	if err != nil {
+		return false, err
+	}
+	live, err := NewObject(a.scheme, rendered.GroupVersionKind())
+	if err != nil {
+		return false, err
+	}
+	if err := a.live.Get(ctx, client.ObjectKeyFromObject(rendered), live); err != nil {
+		return false, err
+	}
+	owned, err := appliedFields(live)
+	if err != nil {
+		return false, err
+	}
+	managers, moved, err := transferFields(live.GetManagedFields(), alternatives(wanted, owned, invalid))
+	if err != nil || !moved {
+		return false, err
+	}
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "replace", "path": "/metadata/managedFields", "value": managers},
+		// A concurrent change is a conflict.
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
+	})
+	if err != nil {
+		return false, err
+	}
+	return true, a.client.Patch(ctx, live, client.RawPatch(ktypes.JSONPatchType, patch), client.FieldOwner(FieldManager))
+}
+
+// alternatives returns a predicate for the fields beside those of wanted that are not in owned any more: in the same map or list,
+// where the API server reports the object as invalid, and not in wanted. The ports of a sidecar are not beside those of
+// our container.
+func alternatives(wanted, owned *fieldpath.Set, invalid error) func(fieldpath.Path) bool {
+	causes := sets.New[string]()
+	for _, cause := range causesOf(invalid) {
+		causes.Insert(index.ReplaceAllString(cause.Field, ""))
+	}
+	parents := fieldpath.NewSet()
 	wanted.Difference(owned).Iterate(func(path fieldpath.Path) {
 		for end := range path {
-			if has(owned, path[:end+1]) {
-				continue
+			if parent := path[:end]; !has(owned, path[:end+1]) && isAt(parent, causes) {
+				parents.Insert(parent.Copy())
 			}
-			if parent := path[:end]; isStruct(object, parent) && isAt(parent, causes) {
-				structs.Insert(parent.Copy())
-			}
-			return
 		}
 	})
 	return func(path fieldpath.Path) bool {
 		for end := range path {
-			if path[end].FieldName != nil && structs.Has(path[:end]) && !has(wanted, path[:end+1]) {
+			if parents.Has(path[:end]) && !has(wanted, path[:end+1]) {
 				return true
 			}
 		}
@@ -54,53 +96,78 @@ func has(set *fieldpath.Set, path fieldpath.Path) bool {
 	return !set.Empty()
 }
 
-// isStruct reports whether the schema names fields of the value at path.
-func isStruct(object *typed.TypedValue, path fieldpath.Path) bool {
-	kind := object.TypeRef()
-	for _, element := range path {
-		var ok bool
-		if kind, ok = typeAt(object.Schema(), kind, element); !ok {
-			return false
-		}
-	}
-	atom, ok := object.Schema().Resolve(kind)
-	return ok && atom.Map != nil && len(atom.Map.Fields) > 0
-}
-
-// typeAt returns the type of the child of a value of type kind at element.
-func typeAt(s *schema.Schema, kind schema.TypeRef, element fieldpath.PathElement) (schema.TypeRef, bool) {
-	atom, ok := s.Resolve(kind)
-	switch {
-	case !ok:
-		return schema.TypeRef{}, false
-	case element.FieldName != nil && atom.Map != nil:
-		if field, ok := atom.Map.FindField(*element.FieldName); ok {
-			return field.Type, true
-		}
-		return atom.Map.ElementType, true
-	case atom.List != nil:
-		return atom.List.ElementType, true
-	default:
-		return schema.TypeRef{}, false
-	}
-}
+// index matches the key or position of a list item in the path of a field.
+var index = regexp.MustCompile(`\[[^]]*\]`)
 
 // isAt reports whether one of fields is path, a parent of it or a child of it.
 func isAt(path fieldpath.Path, fields sets.Set[string]) bool {
-	at := names(path) + "."
-	for field := range fields {
-		if strings.HasPrefix(at, field+".") || strings.HasPrefix(field+".", at) {
-			return true
+	var names []string
+	for _, element := range path {
+		if element.FieldName != nil {
+			names = append(names, *element.FieldName)
 		}
 	}
-	return false
+	at := strings.Join(names, ".") + "."
+	return slices.ContainsFunc(fields.UnsortedList(), func(field string) bool {
+		return strings.HasPrefix(at, field+".") || strings.HasPrefix(field+".", at)
+	})
 }
 
-// invalidFields returns the fields that the API server reports as invalid, without list positions.
-func invalidFields(invalid error) sets.Set[string] {
-	fields := sets.New[string]()
-	for _, cause := range causesOf(invalid) {
-		fields.Insert(index.ReplaceAllString(cause.Field, ""))
+// causesOf returns the causes in the status of invalid.
+func causesOf(invalid error) []metav1.StatusCause {
+	var status apierrors.APIStatus
+	if !errors.As(invalid, &status) || status.Status().Details == nil {
+		return nil
 	}
-	return fields
+	return status.Status().Details.Causes
+}
+
+// transferFields transfers the fields that selected selects from all other managers to FieldManager, and
+// reports whether there were any.
+func transferFields(managers []metav1.ManagedFieldsEntry, selected func(fieldpath.Path) bool) ([]metav1.ManagedFieldsEntry, bool, error) {
+	managers = slices.Clone(managers)
+	ours := slices.IndexFunc(managers, isManagedByUs)
+	if ours < 0 || managers[ours].FieldsV1 == nil {
+		return nil, false, nil
+	}
+	moved := fieldpath.NewSet()
+	for i, entry := range managers {
+		if i == ours || entry.FieldsV1 == nil || entry.Subresource != "" {
+			continue
+		}
+		fields, theirs := fieldpath.NewSet(), fieldpath.NewSet()
+		if err := fields.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
+			return nil, false, err
+		}
+		fields.Iterate(func(path fieldpath.Path) {
+			if selected(path) {
+				theirs.Insert(path.Copy())
+			}
+		})
+		if theirs.Empty() {
+			continue
+		}
+		moved = moved.Union(theirs)
+		if err := setFields(&managers[i], fields.Difference(theirs)); err != nil {
+			return nil, false, err
+		}
+	}
+	if moved.Empty() {
+		return nil, false, nil
+	}
+	fields := fieldpath.NewSet()
+	if err := fields.FromJSON(managers[ours].FieldsV1.GetRawReader()); err != nil {
+		return nil, false, err
+	}
+	return managers, true, setFields(&managers[ours], fields.Union(moved))
+}
+
+// setFields sets the fields of entry.
+func setFields(entry *metav1.ManagedFieldsEntry, fields *fieldpath.Set) error {
+	var encoded bytes.Buffer
+	if err := fields.ToJSONStream(&encoded); err != nil {
+		return err
+	}
+	entry.FieldsV1 = metav1.NewFieldsV1(encoded.String())
+	return nil
 }

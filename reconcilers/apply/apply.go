@@ -215,7 +215,7 @@ func (a *Applier) updateFrom(ctx context.Context, owner *Owner, rendered *unstru
 	object.SetUID(live.GetUID())
 	result := a.write(ctx, owner, rendered, object, before)
 	if apierrors.IsInvalid(result.Err) && !isReplaced(result.Err) {
-		transferred, err := a.takeListOwnership(ctx, rendered, result.Err)
+		transferred, err := a.takeAlternatives(ctx, rendered, result.Err)
 		if transferred && err == nil {
 			err = owner.Verify(ctx)
 		}

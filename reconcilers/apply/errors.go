@@ -57,11 +57,5 @@ func IsRace(err error) bool { return apierrors.IsConflict(err) || isReplaced(err
 // isReplaced reports whether err is the API server's response to an apply to an object that another
 // one of its name has replaced: it reports the UID as an invalid change.
 func isReplaced(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return false
-	}
-	return slices.ContainsFunc(status.Status().Details.Causes, func(cause metav1.StatusCause) bool {
-		return cause.Field == "metadata.uid"
-	})
+	return slices.ContainsFunc(causesOf(err), func(cause metav1.StatusCause) bool { return cause.Field == "metadata.uid" })
 }
