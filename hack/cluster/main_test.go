@@ -85,7 +85,7 @@ func newDir(t *testing.T) string {
 		if err := stopSupervisor(dir); err != nil {
 			t.Error(err)
 		}
-		waitFor(t, "no process to be left", func() bool { return len(processes(t, dir)) == 0 })
+		wantNothingLeft(t, dir)
 	})
 	return dir
 }
@@ -212,10 +212,12 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// wantNothingLeft fails the test if a cluster's directory or a process is left.
+// wantNothingLeft waits until no process of a cluster is left, the last of which ends a moment after it has removed the
+// directory, and fails the test if the directory is left.
 func wantNothingLeft(t *testing.T, dir string) {
 	t.Helper()
-	if left := processes(t, dir); exists(dir) || len(left) > 0 {
-		t.Errorf("left behind: directory %t, processes %v", exists(dir), left)
+	waitFor(t, "no process to be left", func() bool { return len(processes(t, dir)) == 0 })
+	if exists(dir) {
+		t.Error("the directory is left")
 	}
 }
