@@ -46,8 +46,8 @@ func newScheme() (*runtime.Scheme, error) {
 }
 
 // newManager runs the preflight checks and returns a manager with the controllers, ready to start, and what the checks found. Only
-// requests are retried, since a manager holds the ports. tree holds the templates of renderer.
-func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer, tree render.Tree, o *options) (ctrl.Manager, *preflight.Result, error) {
+// requests are retried, since a manager holds the ports. tree holds the templates of renderer. stop ends the process for a reason.
+func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer, tree render.Tree, o *options, stop func(error)) (ctrl.Manager, *preflight.Result, error) {
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, nil, err
@@ -61,7 +61,7 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 		return nil, nil, err
 	}
 	warm := make(chan struct{})
-	mgr, err := newControllerManager(cfg, scheme, o, warm)
+	mgr, err := newControllerManager(cfg, scheme, o, warm, stop)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,11 +82,12 @@ func newManager(ctx context.Context, cfg *rest.Config, renderer *render.Renderer
 	return mgr, found, errors.Join(addOptional(mgr, cfg, reconciler, tree, events, o), addProbes(mgr))
 }
 
-// newControllerManager returns a manager without controllers. A replica does not become the leader before warm is closed.
-func newControllerManager(cfg *rest.Config, scheme *runtime.Scheme, o *options, warm <-chan struct{}) (ctrl.Manager, error) {
+// newControllerManager returns a manager without controllers. A replica does not become the leader before warm is closed. lost is
+// called when it has lost the lease.
+func newControllerManager(cfg *rest.Config, scheme *runtime.Scheme, o *options, warm <-chan struct{}, lost func(error)) (ctrl.Manager, error) {
 	managerConfig := rest.CopyConfig(cfg)
 	if o.leaderElect {
-		transport.Wrap(managerConfig, transport.NewLease(renewDeadline, warm))
+		transport.Wrap(managerConfig, transport.NewLease(renewDeadline, warm, lost))
 	} else {
 		transport.Wrap(managerConfig, nil)
 	}

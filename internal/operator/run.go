@@ -18,6 +18,7 @@ import (
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/example/memcached-operator/internal/memory"
+	"github.com/example/memcached-operator/internal/transport"
 )
 
 // Run runs the operator with the command-line arguments args until ctx is done. version is the
@@ -64,14 +65,20 @@ func Run(ctx context.Context, args []string, version string) error {
 	if err != nil {
 		return err
 	}
-	mgr, found, err := newManager(ctx, cfg, renderer, tree, o)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	mgr, found, err := newManager(ctx, cfg, renderer, tree, o, stop)
 	if err != nil {
 		return err
 	}
 	if err := checkTemplates(ctx, logger, cfg, renderer, found.Access.Namespaces(found.Denied), o.leaderElectionNS); err != nil {
 		return err
 	}
-	return mgr.Start(ctx)
+	err = mgr.Start(ctx)
+	if lost, ok := errors.AsType[*transport.StaleLeaseError](context.Cause(ctx)); ok && err == nil {
+		return lost
+	}
+	return err
 }
 
 // connect returns the client configuration of kubeconfig, KUBECONFIG, the cluster that the operator runs in, or

@@ -69,7 +69,7 @@ func (s *recordingServer) send(t *testing.T, client *http.Client, method, body s
 
 // leaseFor returns a lease that is fresh for that many checks.
 func leaseFor(checks int32) *Lease {
-	lease := NewLease(10*time.Second, closed())
+	lease := NewLease(10*time.Second, closed(), func(error) {})
 	start, done := time.Now(), &atomic.Int32{}
 	lease.renewed = start
 	lease.now = func() time.Time {

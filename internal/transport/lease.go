@@ -16,6 +16,7 @@ import (
 type Lease struct {
 	deadline time.Duration
 	ready    <-chan struct{}
+	lost     func(error)
 	now      func() time.Time
 
 	mu sync.Mutex
@@ -32,27 +33,27 @@ type StaleLeaseError struct {
 
 func (e *StaleLeaseError) Error() string {
 	if e.Age == 0 {
-		return "write rejected: the leader election lease is not held"
+		return "nothing is written: the leader election lease is not held"
 	}
-	return fmt.Sprintf("write rejected: the leader election lease was renewed %s ago, which exceeds the renewal deadline of %s; another replica may be the leader",
+	return fmt.Sprintf("nothing is written: the leader election lease was renewed %s ago, which exceeds the renewal deadline of %s; another replica may be the leader",
 		e.Age.Round(time.Second), e.Deadline)
 }
 
 // NewLease returns the Lease of an operator that writes no other lease. It delays the acquisition until ready is
 // closed, so that a replica does not become the leader before it can reconcile. Writes are rejected until the
-// lease is held, and when it is not renewed within deadline.
-func NewLease(deadline time.Duration, ready <-chan struct{}) *Lease {
-	return &Lease{deadline: deadline, ready: ready, now: time.Now}
+// lease is held, and when it is not renewed within deadline. Then lost is called with the reason at the next request for
+// the lease, since client-go's leader election would ask for as long as deadline again.
+func NewLease(deadline time.Duration, ready <-chan struct{}, lost func(error)) *Lease {
+	return &Lease{deadline: deadline, ready: ready, lost: lost, now: time.Now}
 }
 
-// isFor reports whether request writes the lease.
+// isFor reports whether request reads or writes the lease.
 func (l *Lease) isFor(request *http.Request) bool {
 	return strings.HasPrefix(request.URL.Path, "/apis/coordination.k8s.io/")
 }
 
 // renew sends request, which writes the lease, once the operator is ready, and records the time if it
-// succeeds. A lease that was not renewed in time is not written: client-go's leader election releases the lease
-// that it could not renew, also if another replica holds it by then.
+// succeeds.
 func (l *Lease) renew(request *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	select {
 	case <-l.ready:
@@ -60,9 +61,6 @@ func (l *Lease) renew(request *http.Request, send func(*http.Request) (*http.Res
 		return nil, context.Cause(request.Context())
 	}
 	sent := l.now()
-	if err := l.checkRenewal(sent); err != nil {
-		return nil, err
-	}
 	response, err := send(request)
 	if err == nil && response.StatusCode < http.StatusMultipleChoices && isObject(response) {
 		l.mu.Lock()
@@ -72,14 +70,17 @@ func (l *Lease) renew(request *http.Request, send func(*http.Request) (*http.Res
 	return response, err
 }
 
-// checkRenewal returns a StaleLeaseError if the lease was held and not renewed within the deadline. Only the
-// monotonic clock counts, by which the leader election gives up: after a suspension of the machine it goes on, and
-// sees then whether another replica took the lease.
-func (l *Lease) checkRenewal(now time.Time) error {
+// checkRenewal returns a StaleLeaseError, and calls lost, if the lease was held and not renewed within the deadline. Such a lease is
+// not written: client-go's leader election releases the lease that it could not renew, also if another replica holds it by
+// then. Only the monotonic clock counts, by which the leader election gives up: after a suspension of the machine it
+// goes on, and sees then whether another replica took the lease.
+func (l *Lease) checkRenewal() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if age := now.Sub(l.renewed); !l.renewed.IsZero() && age >= l.deadline {
-		return &StaleLeaseError{age, l.deadline}
+	if age := l.now().Sub(l.renewed); !l.renewed.IsZero() && age >= l.deadline {
+		err := &StaleLeaseError{age, l.deadline}
+		l.lost(err)
+		return err
 	}
 	return nil
 }

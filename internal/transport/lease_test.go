@@ -24,7 +24,7 @@ func TestLease_WaitsForReadiness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{status: http.StatusOK}
 		ready := make(chan struct{})
-		lease := NewLease(10*time.Second, ready)
+		lease := NewLease(10*time.Second, ready, func(error) {})
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		transport := &transport{next: s, lease: lease, timeout: time.Minute}
@@ -60,7 +60,7 @@ func TestLease_AgesDuringSuspend(t *testing.T) {
 func TestLease_IgnoresResponseOfProxy(t *testing.T) {
 	t.Parallel()
 	s := &server{status: http.StatusOK, contentType: "text/html; charset=utf-8"}
-	lease := NewLease(10*time.Second, closed())
+	lease := NewLease(10*time.Second, closed(), func(error) {})
 	if err := s.do(t, lease, http.MethodPut, leases+"/x"); err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,11 @@ type transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if t.lease != nil && t.lease.isFor(request) {
+		if err := t.lease.checkRenewal(); err != nil {
+			return nil, err
+		}
+	}
 	if isRead(request) {
 		return t.read(request)
 	}

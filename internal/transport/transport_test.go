@@ -84,6 +84,7 @@ func TestTransport_RejectsWritesWithStaleLease(t *testing.T) {
 		"reads need no lease":                {nil, 0, http.MethodGet, child, true},
 		"a renewal in time":                  {[]int{200}, 9 * time.Second, http.MethodPut, leases + "/x", true},
 		"a release of a stale lease":         {[]int{200}, 10 * time.Second, http.MethodPut, leases + "/x", false},
+		"a read of a stale lease":            {[]int{200}, 10 * time.Second, http.MethodGet, leases + "/x", false},
 		"the lease itself needs no lease":    {nil, 0, http.MethodPut, leases + "/x", true},
 		"a review of permissions needs none": {nil, 0, http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", true},
 		"a review of a token needs none":     {nil, 0, http.MethodPost, "/apis/authentication.k8s.io/v1/tokenreviews", true},
@@ -91,8 +92,8 @@ func TestTransport_RejectsWritesWithStaleLease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &server{status: http.StatusOK}
-			now := start
-			lease := NewLease(10*time.Second, closed())
+			now, lost := start, 0
+			lease := NewLease(10*time.Second, closed(), func(error) { lost++ })
 			lease.now = func() time.Time { return now }
 			for _, status := range test.renewed {
 				s.status = status
@@ -106,6 +107,9 @@ func TestTransport_RejectsWritesWithStaleLease(t *testing.T) {
 			_, stale := errors.AsType[*StaleLeaseError](err)
 			if stale == test.allowed || stale != (len(s.sent) == 0) || !stale && err != nil {
 				t.Errorf("error %v, sent %v, want it sent: %v", err, s.sent, test.allowed)
+			}
+			if isLost := strings.HasPrefix(test.path, leases) && !test.allowed; isLost != (lost == 1) {
+				t.Errorf("the lease was lost %d times", lost)
 			}
 		})
 	}

@@ -86,16 +86,17 @@ func (p *pair) swap(t *testing.T) {
 func stopLeaders(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached) {
 	figure := measure(t, "R7 leader stopped for 20 s: no write without the lease")
 	atWork, inRenewal := form(10, 1), form(3, 1)
-	writes := 0
+	writes, longest := 0, time.Duration(0)
 	for round := range atWork + inRenewal {
 		name := fmt.Sprint("at work ", round)
 		if round >= atWork {
 			name = fmt.Sprint("in a renewal ", round-atWork)
 		}
 		t.Run(name, func(t *testing.T) {
-			writes += stopLeader(t, p, caches, 2+2*round, round >= atWork)
+			wrote, ended := stopLeader(t, p, caches, 2+2*round, round >= atWork)
+			writes, longest = writes+wrote, max(longest, ended)
 		})
-		figure.set("%d stops, %d writes without the lease", round+1, writes)
+		figure.set("%d stops, %d writes without the lease, ended %.1f s after SIGCONT at most", round+1, writes, longest.Seconds())
 		if t.Failed() {
 			return
 		}
@@ -103,8 +104,8 @@ func stopLeaders(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached) {
 }
 
 // stopLeader stops the leader while Memcacheds are edited, or while it renews its lease, lets it go on, and
-// returns how much it wrote then.
-func stopLeader(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached, edits int, inRenewal bool) int {
+// returns how much it wrote then, and how soon it ended.
+func stopLeader(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached, edits int, inRenewal bool) (wrote int, ended time.Duration) {
 	t.Helper()
 	stopped := p.leader
 	if inRenewal {
@@ -126,6 +127,7 @@ func stopLeader(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached, edits 
 	if status := stopped.process.End(t); status == 0 {
 		t.Errorf("the leader that lost its lease exits with %d", status)
 	}
+	ended = time.Since(resumed)
 	// A renewal on its way when the leader was stopped is a conflict.
 	after := stopped.Requests(func(r *proxy.Request) bool {
 		return r.IsWrite() && (!r.IsLease() || r.Succeeded()) && r.Received.After(resumed)
@@ -135,7 +137,7 @@ func stopLeader(t *testing.T, p *pair, caches []*cachev1alpha1.Memcached, edits 
 	}
 	eventually(t, "all should settle", func(ctx context.Context) (bool, error) { return allSettled(ctx, caches) })
 	p.swap(t)
-	return len(after)
+	return len(after), ended
 }
 
 // stopInRenewal stops o when its next renewal has arrived. That is never answered, so that o finds its time over
