@@ -25,7 +25,6 @@ import (
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/discovery"
 	"github.com/example/memcached-operator/reconcilers/pacing"
-	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/reconcilers/status"
 )
 
@@ -129,17 +128,17 @@ func (r *Reconciler) act(ctx context.Context, templates *templateSet, mc *cachev
 	if status.IsPaused(mc) {
 		return done, nil
 	}
-	desired, skipped, err := r.render(templates, mc)
-	if err != nil {
-		return actions{renderErr: err}, nil //nolint:nilerr // it goes to the status
+	rendered := r.render(templates, mc)
+	if rendered.err != nil {
+		return actions{renderErr: rendered.err}, nil //nolint:nilerr // it goes to the status
 	}
 	owner := templates.applier.Owner(mc)
 	owner.MayReplacePods = mayReplacePods(ctx, templates, mc)
-	results, err := templates.applier.Apply(ctx, owner, desired)
+	results, err := templates.applier.Apply(ctx, owner, rendered.desired)
 	if err != nil {
 		return done, err
 	}
-	done.skipped = skipped
+	done.skipped = slices.Clip(rendered.skipped)
 	for _, result := range results {
 		kind := result.Object.GroupVersionKind()
 		if result.Err != nil && r.optional.Gone(ctx, templates.Templates, kind, result.Err) {
@@ -151,7 +150,7 @@ func (r *Reconciler) act(ctx context.Context, templates *templateSet, mc *cachev
 	if slices.ContainsFunc(done.results, isUnfinished) {
 		return done, nil
 	}
-	done.pruned, err = templates.applier.Prune(ctx, owner, templates.Kinds(), desired)
+	done.pruned, err = templates.applier.Prune(ctx, owner, templates.Kinds(), rendered.desired)
 	if stale, ok := errors.AsType[*apply.StaleOwnerError](err); ok {
 		return done, stale
 	}
@@ -164,37 +163,42 @@ func isUnfinished(result apply.Result) bool {
 	return result.Err != nil || result.Action == apply.Waiting || result.Action == apply.Deferred
 }
 
-// maxRendered bounds the memory of rendered objects, at about 20 KiB per Memcached.
+// maxRendered bounds the memory of rendered objects, at about 50 KiB per Memcached.
 const maxRendered = 128
 
-// rendering is what a Memcached with spec renders to. The objects are only read.
+// rendering is what templates render a Memcached with spec to.
 type rendering struct {
-	renderer *render.Renderer
-	spec     cachev1alpha1.MemcachedSpec
-	objects  []*unstructured.Unstructured
-	err      error
+	templates *templateSet
+	spec      cachev1alpha1.MemcachedSpec
+
+	desired apply.Desired
+	// skipped are the rendered objects of unavailable kinds.
+	skipped []status.SkippedKind
+	err     error
 }
 
-// render returns the objects to apply, and the rendered ones of unavailable kinds. A change of a Memcached is followed by
-// a few reconciles within moments, for the events of its objects; they do not render again.
-func (r *Reconciler) render(templates *templateSet, mc *cachev1alpha1.Memcached) (desired []*unstructured.Unstructured, skipped []status.SkippedKind, err error) {
+// render renders mc. A change of a Memcached is followed by a few reconciles within moments, for the events of its objects; they
+// do not render again.
+func (r *Reconciler) render(templates *templateSet, mc *cachev1alpha1.Memcached) rendering {
 	kept, _ := r.rendered.Get(mc.UID)
-	last, ok := kept.(rendering)
-	if !ok || last.renderer != templates.Renderer || !reflect.DeepEqual(last.spec, mc.Spec) {
-		start := time.Now()
-		last = rendering{renderer: templates.Renderer, spec: *mc.Spec.DeepCopy()} // Reading a quantity may change it.
-		last.objects, last.err = last.renderer.Render(mc)
-		renderSeconds.Observe(time.Since(start).Seconds())
-		r.rendered.Add(mc.UID, last)
+	if last, ok := kept.(rendering); ok && last.templates == templates && reflect.DeepEqual(last.spec, mc.Spec) {
+		return last
 	}
-	for _, object := range last.objects {
+	start := time.Now()
+	now := rendering{templates: templates, spec: *mc.Spec.DeepCopy()} // Reading a quantity may change it.
+	var objects, available []*unstructured.Unstructured
+	objects, now.err = templates.Renderer.Render(mc)
+	renderSeconds.Observe(time.Since(start).Seconds())
+	for _, object := range objects {
 		if reason := templates.Unavailability(object.GroupVersionKind()); reason != discovery.Available {
-			skipped = append(skipped, status.SkippedKind{Kind: object.GetKind(), Reason: string(reason)})
+			now.skipped = append(now.skipped, status.SkippedKind{Kind: object.GetKind(), Reason: string(reason)})
 			continue
 		}
-		desired = append(desired, object)
+		available = append(available, object)
 	}
-	return desired, skipped, last.err
+	now.desired = templates.applier.Prepare(available)
+	r.rendered.Add(mc.UID, now)
+	return now
 }
 
 // report computes the status, records what the reconcile changed and writes the status.

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ktypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/csaupgrade"
@@ -20,7 +19,7 @@ import (
 // adopt applies rendered to the live object of its name if owner owns that, whichever client created it.
 // It reads the object from the API server, since the cache holds neither every object nor all field
 // managers.
-func (a *Applier) adopt(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured) Result {
+func (a *Applier) adopt(ctx context.Context, owner *Owner, rendered *prepared) Result {
 	live, err := NewObject(a.scheme, rendered.GroupVersionKind())
 	if err != nil {
 		return failed(rendered, err)
@@ -32,7 +31,7 @@ func (a *Applier) adopt(ctx context.Context, owner *Owner, rendered *unstructure
 	case !isOwnedBy(live, owner):
 		return a.conflict(rendered, live, owner)
 	case live.GetDeletionTimestamp() != nil:
-		return Result{Object: rendered, Action: Waiting, Live: live}
+		return Result{Object: rendered.Unstructured, Action: Waiting, Live: live}
 	}
 	if err := a.upgradeManagedFields(ctx, live, owner); err != nil {
 		return failed(rendered, fmt.Errorf("adopting %s: %w", describe(rendered), err))
@@ -83,14 +82,14 @@ func isApplied(live client.Object) bool {
 
 // conflict returns a Conflict with live, which has another owner, or Waiting if that is a deleted
 // object with owner's kind and name: the garbage collector will delete live.
-func (a *Applier) conflict(rendered *unstructured.Unstructured, live client.Object, owner *Owner) Result {
+func (a *Applier) conflict(rendered *prepared, live client.Object, owner *Owner) Result {
 	err := &OwnershipConflictError{Kind: rendered.GetKind(), Name: rendered.GetName()}
 	if controller := metav1.GetControllerOf(live); controller != nil {
 		kind, _ := apiutil.GVKForObject(owner.Object, a.scheme)
 		if IsOfKind(controller, kind.GroupKind()) && controller.Name == owner.GetName() {
-			return Result{Object: rendered, Action: Waiting, Live: live}
+			return Result{Object: rendered.Unstructured, Action: Waiting, Live: live}
 		}
 		err.Controller = controller.Kind + " " + controller.Name
 	}
-	return Result{Object: rendered, Action: Conflict, Err: err}
+	return Result{Object: rendered.Unstructured, Action: Conflict, Err: err}
 }

@@ -13,7 +13,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ktypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,11 +23,7 @@ import (
 // one that excludes it, such as maxUnavailable of a PodDisruptionBudget by minAvailable, or port 11211 of a Service
 // by a port 11212 of the same name, which is another item of the list. takeAlternatives transfers such fields to
 // FieldManager, in managedFields only, so that the next apply removes them. It reports whether it transferred any.
-func (a *Applier) takeAlternatives(ctx context.Context, rendered *unstructured.Unstructured, invalid error) (bool, error) {
-	wanted, err := a.comparer.fields(rendered)
-	if err != nil {
-		return false, err
-	}
+func (a *Applier) takeAlternatives(ctx context.Context, rendered *prepared, invalid error) (bool, error) {
 	live, err := NewObject(a.scheme, rendered.GroupVersionKind())
 	if err != nil {
 		return false, err
@@ -40,7 +35,7 @@ func (a *Applier) takeAlternatives(ctx context.Context, rendered *unstructured.U
 	if err != nil {
 		return false, err
 	}
-	managers, moved, err := transferFields(live.GetManagedFields(), alternatives(wanted, owned, invalid))
+	managers, moved, err := transferFields(live.GetManagedFields(), alternatives(rendered.fields, owned, invalid))
 	if err != nil || !moved {
 		return false, err
 	}

@@ -30,7 +30,7 @@ const maxWrites = 8
 //
 // If owner.MayReplacePods returns false, Apply only creates the objects that do not exist, which running pods
 // are not affected by and new ones may need, and scales Deployments. All that differ are Deferred.
-func (a *Applier) Apply(ctx context.Context, owner *Owner, desired []*unstructured.Unstructured) ([]Result, error) {
+func (a *Applier) Apply(ctx context.Context, owner *Owner, desired Desired) ([]Result, error) {
 	results, writes := a.plan(ctx, owner, desired)
 	for batch := range slices.Chunk(writes, maxWrites) {
 		if err := owner.Verify(ctx); err != nil {
@@ -48,18 +48,13 @@ func (a *Applier) Apply(ctx context.Context, owner *Owner, desired []*unstructur
 
 // plan compares desired with the live objects. It returns the results, and the writes that are needed for those
 // of the results that are still empty, which they set.
-func (a *Applier) plan(ctx context.Context, owner *Owner, desired []*unstructured.Unstructured) (results []Result, writes []func()) {
+func (a *Applier) plan(ctx context.Context, owner *Owner, desired Desired) (results []Result, writes []func()) {
 	results = make([]Result, len(desired))
 	planned := make([]func() Result, len(desired))
 	replacesPods := false
 	var outdated []byte
 	for i, object := range desired {
-		rendered, err := withHash(object)
-		if err != nil {
-			results[i] = failed(object, err)
-			continue
-		}
-		results[i], planned[i] = a.compare(ctx, owner, rendered)
+		results[i], planned[i] = a.compare(ctx, owner, object)
 		replacesPods = replacesPods || results[i].replacesPods
 		if planned[i] != nil && results[i].Live != nil {
 			outdated = append(outdated, a.unscaled(results[i].Live)...)
@@ -83,11 +78,11 @@ func (a *Applier) plan(ctx context.Context, owner *Owner, desired []*unstructure
 
 // compare compares rendered with its live object. It returns the result, or the write that is needed to get
 // one.
-func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured) (result Result, write func() Result) {
-	want, err := a.comparer.digest(rendered)
-	if err != nil {
-		return failed(rendered, err), nil
+func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *prepared) (result Result, write func() Result) {
+	if rendered.err != nil {
+		return failed(rendered, rendered.err), nil
 	}
+	want := rendered.digest
 	live, notYetCached, err := a.cached(ctx, rendered)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -100,7 +95,7 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *unstructu
 	case !isOwnedBy(live, owner):
 		return a.conflict(rendered, live, owner), nil
 	case live.GetDeletionTimestamp() != nil:
-		return Result{Object: rendered, Action: Waiting, Live: live}, nil
+		return Result{Object: rendered.Unstructured, Action: Waiting, Live: live}, nil
 	}
 	have := appliedTo(live)
 	last, known := a.lastAnswer(live)
@@ -108,12 +103,12 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *unstructu
 		last = answer{}
 	}
 	if want == have || known && last.stored == have {
-		return Result{Object: rendered, Action: Unchanged, Live: live, NotYetCached: notYetCached, Mutation: last.mutation, UnknownMutation: !known}, nil
+		return Result{Object: rendered.Unstructured, Action: Unchanged, Live: live, NotYetCached: notYetCached, Mutation: last.mutation, UnknownMutation: !known}, nil
 	}
 	if err := a.contention.Check(contendedObject(owner, rendered), string(want)); err != nil {
-		return Result{Object: rendered, Action: Failed, Err: err, Live: live}, nil
+		return Result{Object: rendered.Unstructured, Action: Failed, Err: err, Live: live}, nil
 	}
-	result = Result{Object: rendered, Live: live, replacesPods: hasPods(live) && a.changesPodTemplate(ctx, rendered, want, have)}
+	result = Result{Object: rendered.Unstructured, Live: live, replacesPods: hasPods(live) && a.changesPodTemplate(ctx, rendered, have)}
 	if !isApplied(live) {
 		return result, func() Result { return a.adopt(ctx, owner, rendered) }
 	}
@@ -127,11 +122,11 @@ func (a *Applier) lastAnswer(live client.Object) (last answer, known bool) {
 	return last, known
 }
 
-// changesPodTemplate reports whether an apply of rendered, whose digest is want, would change the pod template of the live
-// object, whose digest is have. Values are compared only if the live object has no hash.
-func (a *Applier) changesPodTemplate(ctx context.Context, rendered *unstructured.Unstructured, want, have digest) bool {
+// changesPodTemplate reports whether an apply of rendered would change the pod template of the live object, whose digest is
+// have. Values are compared only if the live object has no hash.
+func (a *Applier) changesPodTemplate(ctx context.Context, rendered *prepared, have digest) bool {
 	if have.hasHash() {
-		return want.podTemplate() != have.podTemplate()
+		return rendered.digest.podTemplate() != have.podTemplate()
 	}
 	live, err := NewObject(a.scheme, rendered.GroupVersionKind())
 	if err != nil {
@@ -175,13 +170,13 @@ func runConcurrently(functions []func()) {
 
 // create creates rendered. If an object of its name exists, which the cache does not hold unless it
 // has our label, create adopts that.
-func (a *Applier) create(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured) Result {
-	object := copyMetadata(rendered)
+func (a *Applier) create(ctx context.Context, owner *Owner, rendered *prepared) Result {
+	object := copyMetadata(rendered.Unstructured)
 	object.SetResourceVersion(createOnly)
 	result := a.write(ctx, owner, rendered, object, nil)
 	switch {
 	case apierrors.HasStatusCause(result.Err, corev1.NamespaceTerminatingCause):
-		return Result{Object: rendered, Action: Waiting}
+		return Result{Object: rendered.Unstructured, Action: Waiting}
 	case apierrors.IsConflict(result.Err):
 		if err := owner.Verify(ctx); err != nil {
 			return failed(rendered, err)
@@ -197,7 +192,7 @@ func (a *Applier) create(ctx context.Context, owner *Owner, rendered *unstructur
 
 // update applies rendered to live, as the cache has it. It reads the object from the API server before, since the
 // cache does not hold the values that the apply changes.
-func (a *Applier) update(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured, live client.Object) Result {
+func (a *Applier) update(ctx context.Context, owner *Owner, rendered *prepared, live client.Object) Result {
 	before, err := NewObject(a.scheme, rendered.GroupVersionKind())
 	if err != nil {
 		return failed(rendered, err)
@@ -210,8 +205,8 @@ func (a *Applier) update(ctx context.Context, owner *Owner, rendered *unstructur
 
 // updateFrom applies rendered to live. The UID keeps it from changing another object of the name. before is the object
 // on the API server, or nil.
-func (a *Applier) updateFrom(ctx context.Context, owner *Owner, rendered *unstructured.Unstructured, live, before client.Object) Result {
-	object := copyMetadata(rendered)
+func (a *Applier) updateFrom(ctx context.Context, owner *Owner, rendered *prepared, live, before client.Object) Result {
+	object := copyMetadata(rendered.Unstructured)
 	object.SetUID(live.GetUID())
 	result := a.write(ctx, owner, rendered, object, before)
 	if apierrors.IsInvalid(result.Err) && !isReplaced(result.Err) {
@@ -244,14 +239,10 @@ func copyMetadata(object *unstructured.Unstructured) *unstructured.Unstructured 
 
 // write applies object, which is rendered with a precondition, keeps the API server's response until
 // the cache shows it, and compares the response with rendered, and with before unless that is nil.
-func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *unstructured.Unstructured, before client.Object) Result {
-	wanted, err := a.comparer.digest(rendered)
-	if err != nil {
-		return failed(rendered, err)
-	}
-	result := Result{Object: rendered, Action: Configured}
+func (a *Applier) write(ctx context.Context, owner *Owner, rendered *prepared, object *unstructured.Unstructured, before client.Object) Result {
+	result := Result{Object: rendered.Unstructured, Action: Configured}
 	var live client.Object
-	err = a.pendingWrites.Write(object, func() (client.Object, error) {
+	err := a.pendingWrites.Write(object, func() (client.Object, error) {
 		var err error
 		if live, err = a.send(ctx, object); err != nil {
 			return nil, err
@@ -262,7 +253,7 @@ func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *uns
 	if err != nil {
 		return failed(rendered, err)
 	}
-	a.contention.Record(contendedObject(owner, rendered), string(wanted))
+	a.contention.Record(contendedObject(owner, rendered), string(rendered.digest))
 	// The object is applied, also if its schema, which may have changed since it was read, does not allow to compare it.
 	result.Mutation, _ = a.comparer.mutation(rendered, live)
 	if before != nil {
@@ -270,7 +261,7 @@ func (a *Applier) write(ctx context.Context, owner *Owner, rendered, object *uns
 	}
 	last, _ := a.lastAnswer(live)
 	result.NewMutation = result.Mutation != "" && result.Mutation != last.mutation
-	a.answers.Add(live.GetUID(), answer{wanted: wanted, stored: appliedTo(result.Live), mutation: result.Mutation})
+	a.answers.Add(live.GetUID(), answer{wanted: rendered.digest, stored: appliedTo(result.Live), mutation: result.Mutation})
 	return result
 }
 
@@ -297,7 +288,7 @@ func (a *Applier) send(ctx context.Context, object *unstructured.Unstructured) (
 
 // cached returns the live object of rendered from the cache, or the response to the last write if the
 // cache does not show that yet, which notYetCached reports. If it is being deleted, the API server is asked.
-func (a *Applier) cached(ctx context.Context, rendered *unstructured.Unstructured) (live client.Object, notYetCached bool, err error) {
+func (a *Applier) cached(ctx context.Context, rendered *prepared) (live client.Object, notYetCached bool, err error) {
 	object, err := NewObject(a.scheme, rendered.GroupVersionKind())
 	if err != nil {
 		return nil, false, err
@@ -318,11 +309,11 @@ func (a *Applier) cached(ctx context.Context, rendered *unstructured.Unstructure
 }
 
 // failed returns the result of a failure before the write.
-func failed(rendered *unstructured.Unstructured, err error) Result {
-	return Result{Object: rendered, Action: Failed, Err: err}
+func failed(rendered *prepared, err error) Result {
+	return Result{Object: rendered.Unstructured, Action: Failed, Err: err}
 }
 
 // describe returns the kind and the name of object, for messages.
-func describe(object *unstructured.Unstructured) string {
-	return object.GetKind() + " " + object.GetName()
+func describe(object client.Object) string {
+	return object.GetObjectKind().GroupVersionKind().Kind + " " + object.GetName()
 }

@@ -12,14 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
-
-// maxDigests bounds the memory of digests, at about 200 bytes per entry.
-const maxDigests = 1 << 13
 
 // unmanaged holds the fields that the API server does not record in managedFields, since they
 // identify the object.
@@ -38,75 +34,63 @@ var hashField = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotation
 type comparer struct {
 	scheme *runtime.Scheme
 	types  managedfields.TypeConverter
-	// digests holds the digest of rendered objects by HashAnnotation.
-	digests *lru.Cache
 }
 
-func newComparer(scheme *runtime.Scheme, types managedfields.TypeConverter) *comparer {
-	return &comparer{scheme: scheme, types: types, digests: lru.New(maxDigests)}
+// prepared is a rendered object, with HashAnnotation, and what follows from it alone.
+type prepared struct {
+	*unstructured.Unstructured
+	// digest is that of the live object once this one is applied.
+	digest digest
+	// fields are the fields that the API server records in managedFields then.
+	fields *fieldpath.Set
+	// stored is the object with values in the form in which the API server stores them, such as the quantity 1Gi for 1024Mi,
+	// and without zero values: as its Go type writes them. An object without a Go type is stored as it is written.
+	stored *typed.TypedValue
+	// err is why there is nothing but the object: it does not match its schema.
+	err error
 }
 
-// digest returns the digest that the live object has once rendered, which has HashAnnotation, is applied. The error is a
-// SchemaError.
-func (c *comparer) digest(rendered *unstructured.Unstructured) (digest, error) {
-	hash := rendered.GetAnnotations()[HashAnnotation]
-	if known, ok := c.digests.Get(hash); ok {
-		return known.(digest), nil
+// Desired are the objects to apply. They do not change, and can be applied any number of times.
+type Desired []*prepared
+
+// Prepare returns rendered as Desired. What does not match its schema has a SchemaError when it is applied.
+func (a *Applier) Prepare(rendered []*unstructured.Unstructured) Desired {
+	desired := make(Desired, len(rendered))
+	for i, object := range rendered {
+		desired[i] = &prepared{Unstructured: object}
+		desired[i].err = a.comparer.complete(desired[i])
 	}
-	fields, err := c.fields(rendered)
-	if err != nil {
-		return "", err
-	}
-	if _, err := c.decode(rendered); err != nil {
-		return "", err
-	}
-	d, err := newDigest(hash, fields)
-	if err == nil {
-		c.digests.Add(hash, d)
-	}
-	return d, err
+	return desired
 }
 
-// fields returns the fields that the API server records in managedFields when rendered is applied. The
-// error is a SchemaError.
-func (c *comparer) fields(rendered *unstructured.Unstructured) (*fieldpath.Set, error) {
-	typed, err := c.types.ObjectToTyped(rendered)
-	if err != nil {
-		return nil, &SchemaError{rendered.GetKind(), rendered.GetName(), err}
-	}
-	fields, err := typed.ToFieldSet()
-	if err != nil {
-		return nil, &SchemaError{rendered.GetKind(), rendered.GetName(), err}
-	}
-	return fields.Difference(unmanaged), nil
-}
-
-// stored returns rendered with values in the form in which the API server stores them, such as the quantity 1Gi for
-// 1024Mi, and without zero values: as its Go type writes them. An object without a Go type is stored as it is written. The
-// error is a SchemaError.
-func (c *comparer) stored(rendered *unstructured.Unstructured) (*typed.TypedValue, error) {
-	object, err := c.decode(rendered)
-	if err != nil {
-		return nil, err
-	}
-	value, err := c.toTyped(object, rendered.GroupVersionKind())
-	if err != nil {
-		return nil, &SchemaError{rendered.GetKind(), rendered.GetName(), err}
-	}
-	return value, nil
-}
-
-// decode converts rendered to its Go type. The error is a SchemaError, for a malformed quantity for example, which the API
+// complete sets what follows from the object of p. The error is a SchemaError, for a malformed quantity for example, which the API
 // server would answer with an internal error.
-func (c *comparer) decode(rendered *unstructured.Unstructured) (client.Object, error) {
-	object, err := NewObject(c.scheme, rendered.GroupVersionKind())
+func (c *comparer) complete(p *prepared) error {
+	hashed, err := withHash(p.Unstructured)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(rendered.Object, object); err != nil {
-		return nil, &SchemaError{rendered.GetKind(), rendered.GetName(), err}
+	p.Unstructured = hashed
+	value, err := c.types.ObjectToTyped(hashed)
+	if err == nil {
+		p.fields, err = value.ToFieldSet()
 	}
-	return object, nil
+	if err != nil {
+		return &SchemaError{p.GetKind(), p.GetName(), err}
+	}
+	p.fields = p.fields.Difference(unmanaged)
+	object, err := NewObject(c.scheme, p.GroupVersionKind())
+	if err != nil {
+		return err
+	}
+	if err = runtime.DefaultUnstructuredConverter.FromUnstructured(hashed.Object, object); err == nil {
+		p.stored, err = c.toTyped(object, p.GroupVersionKind())
+	}
+	if err != nil {
+		return &SchemaError{p.GetKind(), p.GetName(), err}
+	}
+	p.digest, err = newDigest(hashed.GetAnnotations()[HashAnnotation], p.fields)
+	return err
 }
 
 // toTyped returns object, which is of kind, as a typed value. It changes what the API's protocol buffers lack: the kind, and
@@ -127,34 +111,24 @@ type difference struct {
 	missing, surplus *fieldpath.Set
 	// values are the rendered fields with another value, of which added are absent where the API server stores rendered.
 	values, added *fieldpath.Set
-	// stored is what the API server stores of the rendered object, and live the live object.
-	stored, live *typed.TypedValue
+	live          *typed.TypedValue
 }
 
 // difference returns how live, which must not be reduced, differs from rendered.
-func (c *comparer) difference(rendered *unstructured.Unstructured, live client.Object) (d difference, err error) {
+func (c *comparer) difference(rendered *prepared, live client.Object) (d difference, err error) {
 	applied, err := appliedFields(live)
 	if err != nil {
-		return d, err
-	}
-	fields := applied
-	if want, _ := c.digest(rendered); appliedTo(live) != want {
-		if fields, err = c.fields(rendered); err != nil {
-			return d, err
-		}
-	}
-	if d.stored, err = c.stored(rendered); err != nil {
 		return d, err
 	}
 	if d.live, err = c.toTyped(live, rendered.GroupVersionKind()); err != nil {
 		return d, err
 	}
-	compared, err := d.stored.Compare(d.live)
+	compared, err := rendered.stored.Compare(d.live)
 	if err != nil {
 		return d, err
 	}
-	d.missing, d.surplus = fields.Difference(applied), applied.Difference(fields)
-	d.values, d.added = union(compared).Intersection(fields), compared.Added
+	d.missing, d.surplus = rendered.fields.Difference(applied), applied.Difference(rendered.fields)
+	d.values, d.added = union(compared).Intersection(rendered.fields), compared.Added
 	return d, nil
 }
 
@@ -169,16 +143,16 @@ func (d difference) inPodTemplate() bool {
 // mutation returns, for messages, the fields in which live, the answer to an apply of rendered, differs from it. It leaves out
 // values to which the API server only adds defaults inside an atomic list or map, such as the apiVersion of a fieldRef, and
 // defaults in place of what was rendered empty.
-func (c *comparer) mutation(rendered *unstructured.Unstructured, live client.Object) (string, error) {
+func (c *comparer) mutation(rendered *prepared, live client.Object) (string, error) {
 	d, err := c.difference(rendered, live)
 	if err != nil {
 		return "", err
 	}
 	mutated := d.missing.Union(d.surplus)
 	d.values.Iterate(func(path fieldpath.Path) {
-		want, one := d.stored, fieldpath.NewSet(path)
+		want, one := rendered.stored, fieldpath.NewSet(path)
 		if d.added.Has(path) {
-			if want, err = c.types.ObjectToTyped(rendered); err != nil {
+			if want, err = c.types.ObjectToTyped(rendered.Unstructured); err != nil {
 				return
 			}
 		}
@@ -215,11 +189,7 @@ func isCompleted(rendered, live any) bool {
 
 // changes returns the paths, for messages, of the fields that an apply of rendered changed from before to after, among those that
 // FieldManager applied before or after.
-func (c *comparer) changes(rendered *unstructured.Unstructured, before, after client.Object) ([]string, error) {
-	fields, err := c.fields(rendered)
-	if err != nil {
-		return nil, err
-	}
+func (c *comparer) changes(rendered *prepared, before, after client.Object) ([]string, error) {
 	applied, err := appliedFields(before)
 	if err != nil {
 		return nil, err
@@ -236,7 +206,7 @@ func (c *comparer) changes(rendered *unstructured.Unstructured, before, after cl
 	if err != nil {
 		return nil, err
 	}
-	return pathsOf(union(compared).Intersection(fields.Union(applied)).Difference(hashField)), nil
+	return pathsOf(union(compared).Intersection(rendered.fields.Union(applied)).Difference(hashField)), nil
 }
 
 // pathsOf returns the paths of fields, sorted, such as spec.replicas.

@@ -141,7 +141,7 @@ func (w *env) apply(when string, want apply.Action, objects ...*unstructured.Uns
 // applyAll applies objects for the Memcached, which is as it was read.
 func (w *env) applyAll(objects []*unstructured.Unstructured) []apply.Result {
 	w.t.Helper()
-	results, err := w.applier.Apply(w.t.Context(), w.applier.Owner(w.owner), objects)
+	results, err := w.applier.Apply(w.t.Context(), w.applier.Owner(w.owner), w.applier.Prepare(objects))
 	testenv.NoError(w.t, err)
 	return results
 }

@@ -65,11 +65,11 @@ func TestOwner_WritesNothingWhenStale(t *testing.T) {
 			created := w.made("{apiVersion: v1, kind: ConfigMap}")
 			for write, do := range map[string]func() error{
 				"update": func() error {
-					_, err := w.applier.Apply(t.Context(), w.applier.Owner(w.owner), []*unstructured.Unstructured{edited})
+					_, err := w.applier.Apply(t.Context(), w.applier.Owner(w.owner), w.applier.Prepare([]*unstructured.Unstructured{edited}))
 					return err
 				},
 				"create": func() error {
-					_, err := w.applier.Apply(t.Context(), w.applier.Owner(w.owner), []*unstructured.Unstructured{deployment, created})
+					_, err := w.applier.Apply(t.Context(), w.applier.Owner(w.owner), w.applier.Prepare([]*unstructured.Unstructured{deployment, created}))
 					return err
 				},
 				"prune": func() error {
@@ -103,7 +103,7 @@ func TestOwner_VerifiesOncePerBatch(t *testing.T) {
 		{"more objects than one batch", many, 2},
 	} {
 		w.requests.takeVerified()
-		if _, err := w.applier.Apply(t.Context(), w.applier.Owner(w.owner), step.objects); err != nil {
+		if _, err := w.applier.Apply(t.Context(), w.applier.Owner(w.owner), w.applier.Prepare(step.objects)); err != nil {
 			t.Fatal(err)
 		}
 		w.settle(step.objects...)
@@ -203,7 +203,7 @@ func TestApply_PanicsInTheCaller(t *testing.T) {
 // tryApply applies objects and returns the error that Apply returns.
 func (w *env) tryApply(objects ...*unstructured.Unstructured) error {
 	w.t.Helper()
-	_, err := w.applier.Apply(w.t.Context(), w.applier.Owner(w.owner), objects)
+	_, err := w.applier.Apply(w.t.Context(), w.applier.Owner(w.owner), w.applier.Prepare(objects))
 	return err
 }
 

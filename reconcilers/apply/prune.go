@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -43,7 +42,7 @@ const deletion = "deleted"
 // Prune deletes the objects of kinds that owner controls and that are not in desired. It returns the
 // deleted objects and the first error, which may be that of owner.Verify, or else a *ContentionError. Call it only when all of
 // desired were applied, so that the replacement of an object exists before that is deleted.
-func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupVersionKind, desired []*unstructured.Unstructured) ([]client.Object, error) {
+func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupVersionKind, desired Desired) ([]client.Object, error) {
 	keep := map[objectKey]bool{}
 	for _, object := range desired {
 		keep[a.pendingWrites.key(object, client.ObjectKeyFromObject(object))] = true

@@ -49,7 +49,7 @@ func (a *Applier) scale(ctx context.Context, owner *Owner, deferred Result, repl
 		return deferred.Live, nil
 	})
 	if err != nil {
-		return failed(rendered, fmt.Errorf("scaling %s: %w", describe(rendered), err))
+		return Result{Object: rendered, Action: Failed, Err: fmt.Errorf("scaling %s: %w", describe(rendered), err)}
 	}
 	a.contention.Record(contendedObject(owner, rendered), scaledTo(replicas))
 	a.answers.Add(live.GetUID(), answer{before: before, scaled: appliedTo(deferred.Live)})
