@@ -17,6 +17,8 @@ type Request struct {
 	Verb, Path string
 	// Resource is empty for requests that are not for a resource, such as discovery.
 	Group, Resource, Subresource, Namespace, Name string
+	// DryRun reports that nothing is to be stored.
+	DryRun bool
 	// Body is that of a write.
 	Body []byte
 	// Status is that of the API server's answer; 0 when there was none.
@@ -37,7 +39,7 @@ var verbs = map[string]string{
 
 // newRequest describes r, which arrives now.
 func newRequest(r *http.Request, body []byte) *Request {
-	request := &Request{Verb: verbs[r.Method], Path: r.URL.Path, Received: time.Now()}
+	request := &Request{Verb: verbs[r.Method], Path: r.URL.Path, DryRun: r.URL.Query().Has("dryRun"), Received: time.Now()}
 	if request.Verb != "" {
 		request.Body = body
 	}
