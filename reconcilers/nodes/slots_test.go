@@ -3,6 +3,7 @@
 package nodes
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -146,39 +147,51 @@ func change(pods []Pod, size int, step byte, n int) ([]Pod, int) {
 
 // fault returns what is wrong with slots, the successors of before.
 func fault(size int, before []Slot, pods []Pod, slots []Slot) string {
-	ordinals, uids, addresses := map[int]Slot{}, map[types.UID]Slot{}, map[string]bool{}
+	reversed := slices.Clone(pods)
+	slices.Reverse(reversed)
+	if again := Assign(size, slots, reversed); format(again) != format(slots) {
+		return "another order gives " + format(again)
+	}
+	return cmp.Or(overlap(size, slots), lost(size, before, pods, slots), free(size, pods, slots))
+}
+
+// overlap returns which of slots excludes another one.
+func overlap(size int, slots []Slot) string {
+	ordinals, uids, addresses := map[int]bool{}, map[types.UID]bool{}, map[string]bool{}
 	for _, slot := range slots {
-		ordinals[slot.Ordinal], uids[slot.UID] = slot, slot
-		for _, address := range slot.Addresses {
-			addresses[address] = true
-		}
-		if slot.Ordinal < 0 || slot.Ordinal >= size || len(slot.Addresses) > 1 {
+		if slot.Ordinal < 0 || slot.Ordinal >= size || len(slot.Addresses) != 1 || ordinals[slot.Ordinal] || uids[slot.UID] || addresses[slot.Addresses[0]] {
 			return fmt.Sprintf("slot %d", slot.Ordinal)
 		}
+		ordinals[slot.Ordinal], uids[slot.UID], addresses[slot.Addresses[0]] = true, true, true
 	}
-	if len(ordinals) != len(slots) || len(uids) != len(slots) || len(addresses) != len(slots) {
-		return "an ordinal, a pod or an address twice, or none"
-	}
+	return ""
+}
+
+// lost returns which pod lost its slot in before although it is there.
+func lost(size int, before []Slot, pods []Pod, slots []Slot) string {
 	for _, slot := range before {
 		i := slices.IndexFunc(pods, func(pod Pod) bool { return pod.UID == slot.UID })
-		if now, ok := uids[slot.UID]; i >= 0 && !pods[i].Terminating && slot.Ordinal < size && (!ok || now.Ordinal != slot.Ordinal) {
+		kept := slices.ContainsFunc(slots, func(now Slot) bool { return now.UID == slot.UID && now.Ordinal == slot.Ordinal })
+		if i >= 0 && !pods[i].Terminating && slot.Ordinal < size && !kept {
 			return fmt.Sprintf("%s lost slot %d", slot.UID, slot.Ordinal)
 		}
 	}
+	return ""
+}
+
+// free returns which ready pod waits although a slot is free.
+func free(size int, pods []Pod, slots []Slot) string {
+	taken := 0
+	for _, slot := range slots {
+		if !slot.Terminating {
+			taken++
+		}
+	}
 	for _, pod := range pods {
-		if _, ok := uids[pod.UID]; ok || !pod.Ready || pod.Terminating {
-			continue
-		}
-		for ordinal := range size {
-			if slot, ok := ordinals[ordinal]; !ok || slot.Terminating {
-				return fmt.Sprintf("%s waits, and slot %d is free", pod.UID, ordinal)
-			}
+		holds := slices.ContainsFunc(slots, func(slot Slot) bool { return slot.UID == pod.UID })
+		if pod.Ready && !pod.Terminating && !holds && taken < size {
+			return fmt.Sprintf("%s waits", pod.UID)
 		}
 	}
-	slices.Reverse(pods)
-	if again := Assign(size, slots, pods); format(again) != format(slots) {
-		return "another order gives " + format(again)
-	}
-	slices.Reverse(pods)
 	return ""
 }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodes
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+func TestPods_AreReadFromTheirStatus(t *testing.T) {
+	t.Parallel()
+	created := metav1.Unix(100, 0)
+	pods := []corev1.Pod{
+		{
+			ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1", CreationTimestamp: created, Labels: map[string]string{"topology.kubernetes.io/zone": "zone-1"}},
+			Spec:       corev1.PodSpec{NodeName: "node-1"},
+			Status: corev1.PodStatus{
+				PodIPs:     []corev1.PodIP{{IP: "10.0.0.1"}, {IP: "fd00::1"}},
+				Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+			},
+		},
+		{ObjectMeta: metav1.ObjectMeta{Name: "b", UID: "2", DeletionTimestamp: &created}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "evicted", UID: "3"}, Status: corev1.PodStatus{Phase: corev1.PodFailed}},
+	}
+	want := []Pod{
+		{UID: "1", Name: "a", Node: "node-1", Zone: "zone-1", Addresses: []string{"10.0.0.1", "fd00::1"}, Created: time.Unix(100, 0), Ready: true},
+		{UID: "2", Name: "b", Terminating: true},
+	}
+	if got := Pods(pods); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+// endpoints is a slot in the form of an EndpointSlice of each family.
+const endpoints = `
+- addresses: [%]
+  conditions: {ready: true, serving: true, terminating: false}
+  hostname: cache-2
+  nodeName: node-1
+  targetRef: {kind: Pod, name: a, namespace: shop, uid: "1"}
+  zone: zone-1
+`
+
+func TestEndpoints_AreRemembered(t *testing.T) {
+	t.Parallel()
+	slots := []Slot{{2, Pod{UID: "1", Name: "a", Node: "node-1", Zone: "zone-1", Addresses: []string{"10.0.0.1", "fd00::1"}, Ready: true}}}
+	var written []discoveryv1.EndpointSlice
+	for family, address := range map[discoveryv1.AddressType]string{discoveryv1.AddressTypeIPv4: "10.0.0.1", discoveryv1.AddressTypeIPv6: `"fd00::1"`} {
+		var want []discoveryv1.Endpoint
+		if err := yaml.UnmarshalStrict([]byte(strings.Replace(endpoints, "%", address, 1)), &want); err != nil {
+			t.Fatal(err)
+		}
+		got := Endpoints("cache", "shop", slots, family)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v\nwant %+v", family, got, want)
+		}
+		written = append(written, discoveryv1.EndpointSlice{Endpoints: got})
+	}
+	before := Slots("cache", written)
+	if len(before) != 1 || before[0].Ordinal != 2 || before[0].UID != "1" || len(before[0].Addresses) != 2 {
+		t.Errorf("remembered are %+v", before)
+	}
+}
+
+func TestSlots_IgnoresEndpointsOfOthers(t *testing.T) {
+	t.Parallel()
+	target := &corev1.ObjectReference{UID: "1"}
+	slice := discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{
+		{}, {Hostname: new("cache-0")}, {Hostname: new("other-0"), TargetRef: target}, {Hostname: new("cache-x"), TargetRef: target}, {Hostname: new("cache"), TargetRef: target},
+	}}
+	if got := Slots("cache", []discoveryv1.EndpointSlice{slice}); len(got) > 0 {
+		t.Errorf("got %+v", got)
+	}
+}
