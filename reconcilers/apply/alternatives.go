@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
 // takeAlternatives resolves an Invalid error of the apply of rendered: another client may have replaced a field of ours by
@@ -35,7 +36,7 @@ func (a *Applier) takeAlternatives(ctx context.Context, rendered *prepared, inva
 	if err != nil {
 		return false, err
 	}
-	managers, moved, err := transferFields(live.GetManagedFields(), alternatives(rendered.fields, owned, invalid))
+	managers, moved, err := transferFields(live.GetManagedFields(), alternatives(rendered, owned, invalid))
 	if err != nil || !moved {
 		return false, err
 	}
@@ -50,25 +51,25 @@ func (a *Applier) takeAlternatives(ctx context.Context, rendered *prepared, inva
 	return true, a.client.Patch(ctx, live, client.RawPatch(ktypes.JSONPatchType, patch), client.FieldOwner(FieldManager))
 }
 
-// alternatives returns a predicate for the fields beside those of wanted that are not in owned any more: in the same map or list,
-// where the API server reports the object as invalid, and not in wanted. The ports of a sidecar are not beside those of
-// our container.
-func alternatives(wanted, owned *fieldpath.Set, invalid error) func(fieldpath.Path) bool {
+// alternatives returns a predicate for the fields beside those of rendered that are not in owned: in the same struct or list, where
+// the API server reports the object as invalid, and not rendered. The ports of a sidecar are not beside those of our
+// container.
+func alternatives(rendered *prepared, owned *fieldpath.Set, invalid error) func(fieldpath.Path) bool {
 	causes := sets.New[string]()
 	for _, cause := range causesOf(invalid) {
 		causes.Insert(index.ReplaceAllString(cause.Field, ""))
 	}
 	parents := fieldpath.NewSet()
-	wanted.Difference(owned).Iterate(func(path fieldpath.Path) {
+	rendered.fields.Difference(owned).Iterate(func(path fieldpath.Path) {
 		for end := range path {
-			if parent := path[:end]; !has(owned, path[:end+1]) && isAt(parent, causes) {
+			if parent := path[:end]; !has(owned, path[:end+1]) && isAt(parent, causes) && !isMap(rendered.stored, parent) {
 				parents.Insert(parent.Copy())
 			}
 		}
 	})
 	return func(path fieldpath.Path) bool {
 		for end := range path {
-			if parents.Has(path[:end]) && !has(wanted, path[:end+1]) {
+			if parents.Has(path[:end]) && !has(rendered.fields, path[:end+1]) {
 				return true
 			}
 		}
@@ -89,6 +90,25 @@ func has(set *fieldpath.Set, path fieldpath.Path) bool {
 		set = below
 	}
 	return !set.Empty()
+}
+
+// isMap reports whether the value at path below object is a map with keys of any name, such as labels, of which none excludes another.
+func isMap(object *typed.TypedValue, path fieldpath.Path) bool {
+	kind := object.TypeRef()
+	for _, element := range path {
+		atom, _ := object.Schema().Resolve(kind)
+		switch {
+		case element.FieldName != nil && atom.Map != nil:
+			kind = atom.Map.ElementType
+			if field, ok := atom.Map.FindField(*element.FieldName); ok {
+				kind = field.Type
+			}
+		case atom.List != nil:
+			kind = atom.List.ElementType
+		}
+	}
+	atom, _ := object.Schema().Resolve(kind)
+	return atom.Map != nil && len(atom.Map.Fields) == 0
 }
 
 // index matches the key or position of a list item in the path of a field.

@@ -79,6 +79,23 @@ func TestApply_KeepsEntriesOfOthersInEmptyMap(t *testing.T) {
 	w.mustBeUntouched(live)
 }
 
+// A label of ours that the API server rejects is no claim on those of others.
+func TestApply_KeepsEntriesOfOthersBesideAnInvalidOne(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t)
+	configMap := func(labels string) string {
+		return `{apiVersion: v1, kind: ConfigMap, metadata: {labels: {` + labels + `}}}`
+	}
+	object := w.made(configMap(`a: "1"`))
+	w.applied(object)
+	w.applyAs("someone", object, configMap(`c: "3"`))
+	w.settle(object)
+	w.apply("with an invalid label", apply.Failed, w.made(configMap(`a: "1", b: "not valid!"`)))
+	corrected := w.made(configMap(`a: "1", b: "2"`))
+	w.apply("once it is corrected", apply.Configured, corrected)
+	mustBeSame(t, essence(w.live(corrected)), w.made(configMap(`a: "1", b: "2", c: "3"`)).Object)
+}
+
 // removals are objects that we apply before and after fields are removed, what another client applies,
 // and what is left then.
 var removals = map[string]struct {
