@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
@@ -51,18 +52,28 @@ func (a *Applier) takeAlternatives(ctx context.Context, rendered *prepared, inva
 	return true, a.client.Patch(ctx, live, client.RawPatch(ktypes.JSONPatchType, patch), client.FieldOwner(FieldManager))
 }
 
-// alternatives returns a predicate for the fields beside those of rendered that are not in owned: in the same struct or list, where
-// the API server reports the object as invalid, and not rendered. The ports of a sidecar are not beside those of our
-// container.
+// alternatives returns a predicate for the fields beside those of rendered that are not in owned, and that are not rendered: in a
+// struct where the API server reports the object as invalid, or in a list where it reports a duplicate. In a map with keys
+// of any name, such as labels, none excludes another. The ports of a sidecar are not beside those of our container.
 func alternatives(rendered *prepared, owned *fieldpath.Set, invalid error) func(fieldpath.Path) bool {
-	causes := sets.New[string]()
+	causes, duplicates := sets.New[string](), sets.New[string]()
 	for _, cause := range causesOf(invalid) {
-		causes.Insert(index.ReplaceAllString(cause.Field, ""))
+		field := index.ReplaceAllString(cause.Field, "")
+		causes.Insert(field)
+		if cause.Type == metav1.CauseTypeFieldValueDuplicate {
+			duplicates.Insert(field)
+		}
 	}
 	parents := fieldpath.NewSet()
 	rendered.fields.Difference(owned).Iterate(func(path fieldpath.Path) {
 		for end := range path {
-			if parent := path[:end]; !has(owned, path[:end+1]) && isAt(parent, causes) && !isMap(rendered.stored, parent) {
+			parent := path[:end]
+			if has(owned, path[:end+1]) {
+				continue
+			}
+			switch of := typeAt(rendered.stored, parent); {
+			case of.List != nil && isAt(parent, duplicates),
+				of.Map != nil && len(of.Map.Fields) > 0 && isAt(parent, causes):
 				parents.Insert(parent.Copy())
 			}
 		}
@@ -92,11 +103,11 @@ func has(set *fieldpath.Set, path fieldpath.Path) bool {
 	return !set.Empty()
 }
 
-// isMap reports whether the value at path below object is a map with keys of any name, such as labels, of which none excludes another.
-func isMap(object *typed.TypedValue, path fieldpath.Path) bool {
-	kind := object.TypeRef()
+// typeAt returns the type of the value at path below object; the zero value if it is not known.
+func typeAt(object *typed.TypedValue, path fieldpath.Path) schema.Atom {
+	atom, _ := object.Schema().Resolve(object.TypeRef())
 	for _, element := range path {
-		atom, _ := object.Schema().Resolve(kind)
+		var kind schema.TypeRef
 		switch {
 		case element.FieldName != nil && atom.Map != nil:
 			kind = atom.Map.ElementType
@@ -106,9 +117,9 @@ func isMap(object *typed.TypedValue, path fieldpath.Path) bool {
 		case atom.List != nil:
 			kind = atom.List.ElementType
 		}
+		atom, _ = object.Schema().Resolve(kind)
 	}
-	atom, _ := object.Schema().Resolve(kind)
-	return atom.Map != nil && len(atom.Map.Fields) == 0
+	return atom
 }
 
 // index matches the key or position of a list item in the path of a field.

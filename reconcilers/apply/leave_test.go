@@ -79,21 +79,52 @@ func TestApply_KeepsEntriesOfOthersInEmptyMap(t *testing.T) {
 	w.mustBeUntouched(live)
 }
 
-// A label of ours that the API server rejects is no claim on those of others.
-func TestApply_KeepsEntriesOfOthersBesideAnInvalidOne(t *testing.T) {
+// besideInvalid are objects that we apply before, while and after the API server rejects a part of them, what another client
+// applies beside it, and what is left then.
+var besideInvalid = map[string]struct {
+	before, theirs, invalid, after, want string
+}{
+	"an entry of a map": {
+		before:  `{apiVersion: v1, kind: ConfigMap, metadata: {labels: {a: "1"}}}`,
+		theirs:  `{apiVersion: v1, kind: ConfigMap, metadata: {labels: {c: "3"}}}`,
+		invalid: `{apiVersion: v1, kind: ConfigMap, metadata: {labels: {a: "1", b: "not valid!"}}}`,
+		after:   `{apiVersion: v1, kind: ConfigMap, metadata: {labels: {a: "1", b: "2"}}}`,
+		want:    `{apiVersion: v1, kind: ConfigMap, metadata: {labels: {a: "1", b: "2", c: "3"}}}`,
+	},
+	"an item of a list": {
+		before:  service(`{name: a, port: 1}`),
+		theirs:  service(`{name: c, port: 3}`),
+		invalid: service(`{name: a, port: 1}, {name: b, port: 2000000}`),
+		after:   service(`{name: a, port: 1}, {name: b, port: 2}`),
+		want:    service(`{name: a, port: 1, protocol: TCP, targetPort: 1}, {name: c, port: 3, protocol: TCP, targetPort: 3}, {name: b, port: 2, protocol: TCP, targetPort: 2}`),
+	},
+}
+
+// service returns a Service with ports.
+func service(ports string) string {
+	return `{apiVersion: v1, kind: Service, spec: {ports: [` + ports + `]}}`
+}
+
+// What the API server rejects of ours is no claim on what others have beside it.
+func TestApply_KeepsFieldsOfOthersBesideInvalidOnes(t *testing.T) {
 	t.Parallel()
-	w := newEnv(t)
-	configMap := func(labels string) string {
-		return `{apiVersion: v1, kind: ConfigMap, metadata: {labels: {` + labels + `}}}`
+	for sentence, test := range besideInvalid {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			w := newEnv(t)
+			object := w.made(test.before)
+			w.applied(object)
+			w.applyAs("someone", object, test.theirs)
+			w.settle(object)
+			w.apply("invalid", apply.Failed, w.made(test.invalid))
+			w.apply("corrected", apply.Configured, w.made(test.after))
+			live, want := essence(w.live(object)), w.made(test.want).Object
+			if spec, ok := live["spec"].(map[string]any); ok { // without the API server's defaults
+				live["spec"] = map[string]any{"ports": spec["ports"]}
+			}
+			mustBeSame(t, live, want)
+		})
 	}
-	object := w.made(configMap(`a: "1"`))
-	w.applied(object)
-	w.applyAs("someone", object, configMap(`c: "3"`))
-	w.settle(object)
-	w.apply("with an invalid label", apply.Failed, w.made(configMap(`a: "1", b: "not valid!"`)))
-	corrected := w.made(configMap(`a: "1", b: "2"`))
-	w.apply("once it is corrected", apply.Configured, corrected)
-	mustBeSame(t, essence(w.live(corrected)), w.made(configMap(`a: "1", b: "2", c: "3"`)).Object)
 }
 
 // removals are objects that we apply before and after fields are removed, what another client applies,
