@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -93,6 +94,13 @@ func TestReconcile_AppliesOtherObjectsOnOwnershipConflict(t *testing.T) {
 				t.Errorf("the message does not name the object: %s", message)
 			}
 			eventually(t, deployment(namespace, "taken"), "the Deployment is created all the same", func(*appsv1.Deployment) bool { return true })
+			// What is no longer rendered is kept as long as not everything rendered is there.
+			policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "taken-clients"}}
+			suite.Patch(t, mc, `{"spec": {"networkPolicy": {"from": [{"podSelector": {}}]}}}`)
+			eventually(t, policy, "the NetworkPolicy is created", func(*networkingv1.NetworkPolicy) bool { return true })
+			suite.Patch(t, mc, `{"spec": {"networkPolicy": null}}`)
+			eventually(t, mc, "its last generation is observed", func(now *cachev1alpha1.Memcached) bool { return now.Status.ObservedGeneration == now.Generation })
+			suite.Get(t, policy)
 			version := foreign.ResourceVersion
 			suite.Get(t, foreign)
 			if foreign.ResourceVersion != version {
@@ -101,6 +109,7 @@ func TestReconcile_AppliesOtherObjectsOnOwnershipConflict(t *testing.T) {
 			suite.Delete(t, foreign)
 			suite.EventuallyReady(t, mc)
 			eventually(t, service(namespace, "taken"), "our Service", isControlledBy(mc))
+			suite.EventuallyGone(t, policy)
 		})
 	}
 }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcilers
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/status"
+)
+
+var (
+	contended = &apply.ContentionError{Kind: "Service", Name: "cache", Wait: 7 * time.Second}
+	taken     = &apply.OwnershipConflictError{Kind: "Service", Name: "cache"}
+	busy      = apierrors.NewServiceUnavailable("busy")
+)
+
+// requeues are observations, and when and with which error their Memcached is reconciled again: after 0, an event has to come.
+var requeues = map[string]struct {
+	observed    status.Observation
+	after, upTo time.Duration
+	err         error
+}{
+	"all is well":                         {results(apply.Result{Action: apply.Unchanged}), 0, 0, nil},
+	"an earlier object is being deleted":  {results(apply.Result{Action: apply.Waiting}), 5 * time.Second, 0, nil},
+	"a write is contended":                {results(apply.Result{Action: apply.Failed, Err: contended}), 7 * time.Second, 0, nil},
+	"a deletion is contended":             {status.Observation{PruneErr: contended}, 7 * time.Second, 0, nil},
+	"the cache does not show a write":     {results(apply.Result{Action: apply.Created, NotYetCached: true}), 11 * time.Second, 0, nil},
+	"an object has another owner":         {results(apply.Result{Action: apply.Conflict, Err: taken}), time.Minute, 5 * time.Minute, nil},
+	"the soonest counts":                  {results(apply.Result{Action: apply.Conflict, Err: taken}, apply.Result{Action: apply.Waiting}), 5 * time.Second, 0, nil},
+	"a write failed":                      {results(apply.Result{Action: apply.Failed, Err: busy}, apply.Result{Action: apply.Waiting}), 0, 0, busy},
+	"a deletion failed":                   {status.Observation{PruneErr: busy}, 0, 0, busy},
+	"rendering failed: nothing but a fix": {status.Observation{RenderErr: errors.New("a mistake")}, 0, 0, reconcile.TerminalError(nil)},
+}
+
+// results returns an observation with results.
+func results(results ...apply.Result) status.Observation {
+	for i := range results {
+		results[i].Object = &unstructured.Unstructured{}
+	}
+	return status.Observation{Results: results}
+}
+
+func TestResult_Requeues(t *testing.T) {
+	t.Parallel()
+	for name, test := range requeues {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &Reconciler{conflictRecheckInterval: conflictRecheckInterval, now: time.Now}
+			test.observed.Memcached = &cachev1alpha1.Memcached{}
+			got, err := r.result(test.observed, status.Compute(test.observed))
+			if got.RequeueAfter < test.after || got.RequeueAfter > max(test.after, test.upTo) {
+				t.Errorf("after %s, want %s to %s", got.RequeueAfter, test.after, test.upTo)
+			}
+			if !errors.Is(err, test.err) || (err != nil) != (test.err != nil) {
+				t.Errorf("error %v, want %v", err, test.err)
+			}
+		})
+	}
+}
