@@ -94,14 +94,24 @@ func hasMemory(mebibytes string) func(*appsv1.Deployment) bool {
 	}
 }
 
-// wantMemory asks the memcached in each pod how many MiB it may use.
+// wantMemory waits until the memcached in each pod says that it may use so many MiB. The condition Ready may be that of before
+// a change of the templates.
 func wantMemory(t *testing.T, namespace string, want int) {
 	t.Helper()
-	for _, pod := range suite.Pods(t, namespace, "cache") {
-		if got := suite.Cache(t, namespace, pod.Name, memcached.Access{}).Stats()["limit_maxbytes"]; got != fmt.Sprint(want<<20) {
-			t.Errorf("pod %s may use %s bytes, want %d MiB", pod.Name, got, want)
+	testenv.Eventually(t, fmt.Sprintf("memcached should have %d MiB", want), func(context.Context) (bool, string, error) {
+		pods := suite.Pods(t, namespace, "cache")
+		for _, pod := range pods {
+			client, err := suite.Dial(t, namespace, pod.Name, memcached.Access{})
+			if err != nil {
+				return false, "", err
+			}
+			stats, err := client.Stats()
+			if got := stats["limit_maxbytes"]; err != nil || got != fmt.Sprint(want<<20) {
+				return false, fmt.Sprintf("pod %s may use %s bytes", pod.Name, got), err
+			}
 		}
-	}
+		return len(pods) > 0, "", nil
+	})
 }
 
 // write writes values into a file and returns its name.
