@@ -9,8 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -184,7 +186,6 @@ func TestPermissions_OfOneNamespaceAreItsOwnMatter(t *testing.T) {
 	if n := denied(); n != 1 {
 		t.Errorf("the operator lacks permissions in %v namespaces, want 1", n)
 	}
-
 	testenv.NoError(t, suite.Client.DeleteAllOf(t.Context(), &rbacv1.RoleBinding{}, client.InNamespace(other)))
 	ours := suite.NewMemcached(t, subject.Namespace, "while-running", 0)
 	settled(t, &suite, ours)
@@ -193,10 +194,17 @@ func TestPermissions_OfOneNamespaceAreItsOwnMatter(t *testing.T) {
 	if status := p.Terminate(t); status != 0 {
 		t.Errorf("the exit status is %d", status)
 	}
+	for _, role := range roles[:2] { // Some are not enough.
+		bind(t, subject, other, role)
+	}
 	p = start(t, args...)
 	p.Ready(t)
+	partly := suite.NewMemcached(t, other, "partly", 0)
 	ours = suite.NewMemcached(t, subject.Namespace, "restarted", 0)
 	settled(t, &suite, ours)
+	if err := suite.Client.Get(t.Context(), client.ObjectKeyFromObject(partly), &appsv1.Deployment{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a Memcached is reconciled although permissions are missing: %v", err)
+	}
 	if n := denied(); n != 2 {
 		t.Errorf("restarted, the operator lacks permissions in %v namespaces, want 2", n)
 	}
@@ -204,13 +212,12 @@ func TestPermissions_OfOneNamespaceAreItsOwnMatter(t *testing.T) {
 		contains(t, p.Log.String(), `"namespace":"`+namespace+`"`, "add these rules to the operator's Role in namespace "+namespace)
 	}
 
-	for _, role := range roles {
-		bind(t, subject, other, role)
-	}
+	bind(t, subject, other, roles[2])
 	addConfigMap(t, site, "two") // Each reload looks at the permissions.
 	eventuallyHas(t, ours, "two")
 	eventuallyHas(t, theirs, "two")
 	settled(t, &suite, theirs)
+	settled(t, &suite, partly)
 	if errors := p.Log.Errors(); len(errors) > 0 {
 		t.Errorf("errors are logged: %q", errors)
 	}
