@@ -62,7 +62,7 @@ var features = []func(s *cachev1alpha1.MemcachedSpec, name, value string, n int3
 		s.Metrics = &cachev1alpha1.Metrics{
 			Port: &n, Image: new(cachev1alpha1.Image(name)),
 			ServiceMonitor: &cachev1alpha1.ServiceMonitor{IntervalSeconds: new(n), Labels: map[string]cachev1alpha1.LabelValue{"key": cachev1alpha1.LabelValue(name)}},
-			Rules:          &cachev1alpha1.Rules{MemoryPercent: new(n % 100), ConnectionsPercent: new(n % 99)},
+			Rules:          &cachev1alpha1.Rules{MemoryPercent: new(1 + n%99), ConnectionsPercent: new(1 + n%98)},
 		}
 	},
 	func(s *cachev1alpha1.MemcachedSpec, name, value string, _ int32) {
