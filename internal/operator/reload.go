@@ -68,10 +68,11 @@ type reloader struct {
 	recheckIn time.Duration
 }
 
-// directory is what a read of --manifests-dir returned. The zero value equals no such.
+// directory is what a read of --manifests-dir returned. No read equals the zero value, since err is never empty.
 type directory struct {
 	files render.Tree
-	err   string
+	// err is the text of the error, "<nil>" for none.
+	err string
 }
 
 func (d directory) equal(other directory) bool {

@@ -52,8 +52,7 @@ func (l *Lease) isFor(request *http.Request) bool {
 	return strings.HasPrefix(request.URL.Path, "/apis/coordination.k8s.io/")
 }
 
-// renew sends request, which writes the lease, once the operator is ready, and records the time if it
-// succeeds.
+// renew sends request, which writes the lease, once the operator is ready, and records the time if it succeeds.
 func (l *Lease) renew(request *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	select {
 	case <-l.ready:
