@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -47,14 +48,20 @@ func CacheOptions(namespaces []string) (cache.Options, error) {
 	if err != nil {
 		return cache.Options{}, err
 	}
+	// Those that Kubernetes makes for our Services have the labels of these.
+	endpointSlices, err := labels.Parse(fmt.Sprintf("%s=%s,%s!=endpointslice-controller.k8s.io", render.ManagedByLabel, render.ManagedBy, discoveryv1.LabelManagedBy))
+	if err != nil {
+		return cache.Options{}, err
+	}
 	options := cache.Options{
 		// An informer that a read starts by accident would hold every object of a kind.
 		ReaderFailOnMissingInformer: true,
 		DefaultLabelSelector:        labels.SelectorFromSet(labels.Set{render.ManagedByLabel: render.ManagedBy}),
 		DefaultTransform:            transform(reduce),
 		ByObject: map[client.Object]cache.ByObject{
-			&cachev1alpha1.Memcached{}: {Label: labels.Everything(), Transform: stripMemcached},
-			&corev1.Pod{}:              {Label: pods, Transform: stripPod},
+			&cachev1alpha1.Memcached{}:   {Label: labels.Everything(), Transform: stripMemcached},
+			&corev1.Pod{}:                {Label: pods, Transform: stripPod},
+			&discoveryv1.EndpointSlice{}: {Label: endpointSlices},
 		},
 	}
 	for _, namespace := range namespaces {
@@ -200,8 +207,8 @@ func stripMemcached(object any) (any, error) {
 	return mc, nil
 }
 
-// stripPod keeps the fields of a pod that the status is computed from: its identity, labels, node,
-// controller, phase, and the conditions and container states that tell why it is not running.
+// stripPod keeps the fields of a pod that the status and the stable names are computed from: its identity, labels, age, node, zone,
+// addresses, controller, phase, and the conditions and container states that tell whether and why it is not running.
 func stripPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
@@ -213,6 +220,7 @@ func stripPod(object any) (any, error) {
 			Namespace:         pod.Namespace,
 			UID:               pod.UID,
 			ResourceVersion:   pod.ResourceVersion,
+			CreationTimestamp: pod.CreationTimestamp,
 			DeletionTimestamp: pod.DeletionTimestamp,
 			Labels: map[string]string{
 				podAppLabel:   pod.Labels[podAppLabel],
@@ -222,6 +230,7 @@ func stripPod(object any) (any, error) {
 		Spec: corev1.PodSpec{NodeName: apply.Intern(pod.Spec.NodeName)},
 		Status: corev1.PodStatus{
 			Phase:                 pod.Status.Phase,
+			PodIPs:                pod.Status.PodIPs,
 			InitContainerStatuses: stripContainerStatuses(pod.Status.InitContainerStatuses),
 			ContainerStatuses:     stripContainerStatuses(pod.Status.ContainerStatuses),
 		},
@@ -229,7 +238,13 @@ func stripPod(object any) (any, error) {
 	if controller := metav1.GetControllerOf(pod); controller != nil {
 		stripped.OwnerReferences = []metav1.OwnerReference{*controller}
 	}
+	if zone, ok := pod.Labels[corev1.LabelTopologyZone]; ok {
+		stripped.Labels[corev1.LabelTopologyZone] = apply.Intern(zone)
+	}
 	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			stripped.Status.Conditions = append(readyConditions, stripped.Status.Conditions...)
+		}
 		if c.Type == corev1.PodScheduled && c.Status != corev1.ConditionTrue {
 			stripped.Status.Conditions = append(stripped.Status.Conditions,
 				corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
@@ -241,6 +256,9 @@ func stripPod(object any) (any, error) {
 	}
 	return stripped, nil
 }
+
+// readyConditions are the conditions of most pods, which share them.
+var readyConditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 
 // stripContainerStatuses keeps the containers that are waiting or have terminated before, and why and when.
 func stripContainerStatuses(containers []corev1.ContainerStatus) []corev1.ContainerStatus {

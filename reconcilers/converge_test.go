@@ -166,15 +166,19 @@ func resourceVersions(t *testing.T, namespace string) map[string]string {
 	return versions
 }
 
-func podNames(t *testing.T, namespace string) []string {
+// podsIn returns the pods in namespace that are not being deleted.
+func podsIn(t *testing.T, namespace string) []corev1.Pod {
 	t.Helper()
 	pods := &corev1.PodList{}
 	testenv.NoError(t, suite.Client.List(t.Context(), pods, client.InNamespace(namespace)))
+	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
+}
+
+func podNames(t *testing.T, namespace string) []string {
+	t.Helper()
 	var names []string
-	for _, pod := range pods.Items {
-		if pod.DeletionTimestamp == nil {
-			names = append(names, pod.Name)
-		}
+	for _, pod := range podsIn(t, namespace) {
+		names = append(names, pod.Name)
 	}
 	slices.Sort(names)
 	return names

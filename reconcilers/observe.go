@@ -10,11 +10,15 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/nodes"
 	"github.com/example/memcached-operator/reconcilers/status"
 )
 
@@ -41,6 +45,25 @@ func (r *Reconciler) observe(ctx context.Context, req ctrl.Request) (*cachev1alp
 	}
 	isForeign := func(pod corev1.Pod) bool { return !isPodOf(mc, &pod) }
 	return mc, slices.DeleteFunc(pods.Items, isForeign), nil
+}
+
+// layout returns which of pods, those of mc, have which stable name now. It is empty without spec.stableNames, and where the
+// templates have no EndpointSlice, which remembers it.
+func (r *Reconciler) layout(ctx context.Context, templates *templateSet, owner *apply.Owner, mc *cachev1alpha1.Memcached, pods []corev1.Pod) (nodes.Layout, error) {
+	if mc.Spec.StableNames == nil || !slices.Contains(templates.Found.Kinds, apply.EndpointSliceKind) {
+		return nodes.Layout{}, nil
+	}
+	owned, err := templates.applier.Owned(ctx, owner, apply.EndpointSliceKind)
+	if err != nil {
+		return nodes.Layout{}, err
+	}
+	var endpointSlices []discoveryv1.EndpointSlice
+	for _, object := range owned {
+		if slice, ok := object.(*discoveryv1.EndpointSlice); ok {
+			endpointSlices = append(endpointSlices, *slice)
+		}
+	}
+	return nodes.Remembered(mc.Name, endpointSlices).Next(int(ptr.Deref(mc.Spec.Size, 1)), nodes.Pods(pods)), nil
 }
 
 // isPodOf reports whether pod, whose labels name mc, is controlled by a workload of mc: by a

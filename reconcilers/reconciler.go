@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/lru"
@@ -24,6 +25,7 @@ import (
 	"github.com/example/memcached-operator/internal/transport"
 	"github.com/example/memcached-operator/reconcilers/apply"
 	"github.com/example/memcached-operator/reconcilers/discovery"
+	"github.com/example/memcached-operator/reconcilers/nodes"
 	"github.com/example/memcached-operator/reconcilers/pacing"
 	"github.com/example/memcached-operator/reconcilers/status"
 )
@@ -32,6 +34,8 @@ import (
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/status,verbs=patch
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
+// OpenShift asks for it where endpoints have addresses of pods.
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices/restricted,verbs=create
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler reconciles Memcacheds. Create it with New.
@@ -98,7 +102,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, templates 
 		templates.pacing.Report(ctx, req.NamespacedName, pacing.Outcome{})
 		return ctrl.Result{}, true, nil
 	}
-	done, err := r.act(ctx, templates, mc)
+	done, err := r.act(ctx, templates, mc, pods)
 	if err != nil {
 		result, err = requeueIfStale(ctx, err, deletionPollInterval)
 		return result, false, err
@@ -124,15 +128,19 @@ type actions struct {
 
 // act renders mc, unless it is paused, applies the objects, and prunes those that are no longer rendered if every rendered one has
 // been applied. The error is that of Owner.Verify, after which nothing is written.
-func (r *Reconciler) act(ctx context.Context, templates *templateSet, mc *cachev1alpha1.Memcached) (done actions, err error) {
+func (r *Reconciler) act(ctx context.Context, templates *templateSet, mc *cachev1alpha1.Memcached, pods []corev1.Pod) (done actions, err error) {
 	if status.IsPaused(mc) {
 		return done, nil
 	}
-	rendered := r.render(templates, mc)
+	owner := templates.applier.Owner(mc)
+	layout, err := r.layout(ctx, templates, owner, mc, pods)
+	if err != nil {
+		return done, err
+	}
+	rendered := r.render(templates, mc, layout)
 	if rendered.err != nil {
 		return actions{renderErr: rendered.err}, nil //nolint:nilerr // it goes to the status
 	}
-	owner := templates.applier.Owner(mc)
 	owner.MayReplacePods = mayReplacePods(ctx, templates, mc)
 	results, err := templates.applier.Apply(ctx, owner, rendered.desired)
 	if err != nil {
@@ -166,10 +174,11 @@ func isUnfinished(result apply.Result) bool {
 // maxRendered bounds the memory of rendered objects, at about 50 KiB per Memcached.
 const maxRendered = 128
 
-// rendering is what templates render a Memcached with spec to.
+// rendering is what templates render a Memcached with spec and layout to.
 type rendering struct {
 	templates *templateSet
 	spec      cachev1alpha1.MemcachedSpec
+	layout    nodes.Layout
 
 	desired apply.Desired
 	// skipped are the rendered objects of unavailable kinds.
@@ -179,15 +188,15 @@ type rendering struct {
 
 // render renders mc. A change of a Memcached is followed by a few reconciles within moments, for the events of its objects; they
 // do not render again.
-func (r *Reconciler) render(templates *templateSet, mc *cachev1alpha1.Memcached) rendering {
+func (r *Reconciler) render(templates *templateSet, mc *cachev1alpha1.Memcached, layout nodes.Layout) rendering {
 	kept, _ := r.rendered.Get(mc.UID)
-	if last, ok := kept.(rendering); ok && last.templates == templates && reflect.DeepEqual(last.spec, mc.Spec) {
+	if last, ok := kept.(rendering); ok && last.templates == templates && reflect.DeepEqual(last.spec, mc.Spec) && reflect.DeepEqual(last.layout, layout) {
 		return last
 	}
 	start := time.Now()
-	now := rendering{templates: templates, spec: *mc.Spec.DeepCopy()} // Reading a quantity may change it.
+	now := rendering{templates: templates, spec: *mc.Spec.DeepCopy(), layout: layout} // Reading a quantity may change it.
 	var objects, available []*unstructured.Unstructured
-	objects, now.err = templates.Renderer.Render(mc)
+	objects, now.err = templates.Renderer.RenderWith(mc, layout)
 	renderSeconds.Observe(time.Since(start).Seconds())
 	for _, object := range objects {
 		if reason := templates.Unavailability(object.GroupVersionKind()); reason != discovery.Available {

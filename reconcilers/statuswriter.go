@@ -89,7 +89,8 @@ func statusConfiguration(s cachev1alpha1.MemcachedStatus) *cachev1alpha1ac.Memca
 		WithPodsReady(s.PodsReady).
 		WithEndpoint(s.Endpoint).
 		WithObservedGeneration(s.ObservedGeneration).
-		WithNodes(s.Nodes...)
+		WithNodes(s.Nodes...).
+		WithServers(s.Servers...)
 	if s.Selector != "" {
 		configuration.WithSelector(s.Selector)
 	}

@@ -26,6 +26,10 @@ type Service struct {
 	ClusterIPService *bool `json:"clusterIPService,omitempty"`
 }
 
+// StableNames adds a name for each pod that its replacement takes over. It has
+// no fields yet.
+type StableNames struct{}
+
 // NetworkPolicy restricts ingress to the pods.
 type NetworkPolicy struct {
 	// from are the peers that may connect to memcached, 1 to 16: pods, namespaces

@@ -7,7 +7,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // Memcached is a set of memcached pods behind one headless Service. The
 // operator renders its templates for each Memcached, applies the resulting
 // objects and reports in the status.
-// +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{Deployment,apps/v1},{Event,events.k8s.io/v1},{NetworkPolicy,networking.k8s.io/v1},{Pod,v1},{PodDisruptionBudget,policy/v1},{PrometheusRule,monitoring.coreos.com/v1},{Service,v1},{ServiceMonitor,monitoring.coreos.com/v1}}
+// +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{Deployment,apps/v1},{EndpointSlice,discovery.k8s.io/v1},{Event,events.k8s.io/v1},{NetworkPolicy,networking.k8s.io/v1},{Pod,v1},{PodDisruptionBudget,policy/v1},{PrometheusRule,monitoring.coreos.com/v1},{Service,v1},{ServiceMonitor,monitoring.coreos.com/v1}}
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=memcacheds,singular=memcached,scope=Namespaced,shortName=mc,categories=all
 // +kubebuilder:subresource:status

@@ -65,7 +65,7 @@ func isBounded(p property) bool {
 	case p.Type == "object" && p.AdditionalProperties != nil:
 		return p.MaxProperties != nil
 	default:
-		return p.Type == "object" && len(p.Properties) > 0 || p.Type == "boolean"
+		return p.Type == "object" || p.Type == "boolean" // The API server drops properties that are not listed.
 	}
 }
 

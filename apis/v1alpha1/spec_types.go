@@ -238,6 +238,15 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Service *Service `json:"service,omitempty"`
 
+	// stableNames adds a second headless Service, <name>-nodes, with a name for
+	// each pod: <name>-0 to <name>-<size - 1>. The pod that replaces another one
+	// takes over its name, so that clients which hash keys by the names of the
+	// servers find each key where it was. status.servers lists the names. To set
+	// it or to remove it replaces no pod. Set {}. Defaults to none.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Stable names",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	StableNames *StableNames `json:"stableNames,omitempty"`
+
 	// podDisruptionBudget limits how many pods may be evicted at a time, for
 	// example by a node drain. Defaults to one.
 	// +optional

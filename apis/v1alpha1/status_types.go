@@ -42,6 +42,14 @@ type MemcachedStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Endpoint",xDescriptors={"urn:alm:descriptor:text"}
 	Endpoint string `json:"endpoint,omitempty"`
 
+	// servers are the stable names of the pods as host:port, in the order of their
+	// numbers, with spec.stableNames. They change with the size, the port and the
+	// name of the Memcached alone.
+	// +optional
+	// +listType=atomic
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Servers",xDescriptors={"urn:alm:descriptor:text"}
+	Servers []string `json:"servers,omitempty"`
+
 	// image is the memcached image in the Deployment.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Image",xDescriptors={"urn:alm:descriptor:text"}

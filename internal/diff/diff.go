@@ -9,12 +9,16 @@ import (
 	"strings"
 	"sync"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/nodes"
 	"github.com/example/memcached-operator/reconcilers/render"
 )
 
@@ -84,7 +88,7 @@ func compare(ctx context.Context, cluster *Cluster, renderer *render.Renderer, m
 		result.Paused = true
 		return result, nil
 	}
-	desired, err := renderer.Render(&mc.Memcached)
+	desired, err := renderer.RenderWith(&mc.Memcached, mc.layout())
 	if err != nil {
 		result.Errs = append(result.Errs, fmt.Errorf("cannot be rendered: %w", err))
 		return result, nil
@@ -143,6 +147,18 @@ func describe(object *unstructured.Unstructured) string {
 type Memcached struct {
 	cachev1alpha1.Memcached
 	Controlled []*unstructured.Unstructured
+}
+
+// layout returns which pods have the stable names of mc.
+func (mc Memcached) layout() nodes.Layout {
+	var endpointSlices []discoveryv1.EndpointSlice
+	for _, object := range mc.Controlled {
+		slice := discoveryv1.EndpointSlice{}
+		if object.GroupVersionKind() == apply.EndpointSliceKind && runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &slice) == nil {
+			endpointSlices = append(endpointSlices, slice)
+		}
+	}
+	return nodes.Remembered(mc.Name, endpointSlices)
 }
 
 // List returns the Memcacheds of namespace, or of all namespaces if it is empty, sorted by namespace and

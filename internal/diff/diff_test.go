@@ -28,7 +28,9 @@ func TestCompare_PredictsWhatTheOperatorDoes(t *testing.T) {
 				t.Parallel()
 				before, after := edit.templates(t)
 				namespace := suite.NewNamespace(t)
-				newMemcacheds(t, namespace, before, testenv.Memcached(namespace, "cache", 2), testenv.Memcached(namespace, "empty", 0))
+				named := testenv.Memcached(namespace, "cache", 2)
+				named.Spec.StableNames = &cachev1alpha1.StableNames{}
+				newMemcacheds(t, namespace, before, named, testenv.Memcached(namespace, "empty", 0))
 				cfg := suite.Config
 				if user == "reader" {
 					cfg = newReader(t, namespace)

@@ -93,6 +93,7 @@ func newReader(t *testing.T, namespace string, deniedResources ...string) *rest.
 		{APIGroups: []string{""}, Resources: []string{"services", "configmaps"}, Verbs: []string{"get", "list"}},
 		{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get", "list"}},
 		{APIGroups: []string{"policy"}, Resources: []string{"poddisruptionbudgets"}, Verbs: []string{"get", "list"}},
+		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"get", "list"}},
 		{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"networkpolicies"}, Verbs: []string{"get", "list"}},
 	}
 	rules = slices.DeleteFunc(rules, func(rule rbacv1.PolicyRule) bool { return slices.Contains(deniedResources, rule.Resources[0]) })

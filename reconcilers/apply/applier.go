@@ -5,6 +5,7 @@ package apply
 import (
 	"time"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -21,6 +22,9 @@ const (
 	// conflict if it exists: no live object has this version.
 	createOnly = "1"
 )
+
+// EndpointSliceKind is the kind of the objects that are rendered from observed pods.
+var EndpointSliceKind = discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice")
 
 // maxAnswers bounds the number of objects whose answer is kept. Losing one costs the note of what admission modified,
 // or an apply that changes nothing.

@@ -29,7 +29,8 @@ const maxWrites = 8
 // written. The returned error is that of owner.Verify, after which nothing is written.
 //
 // If owner.MayReplacePods returns false, Apply only creates the objects that do not exist, which running pods
-// are not affected by and new ones may need, and scales Deployments. All that differ are Deferred.
+// are not affected by and new ones may need, changes EndpointSlices, which follow the pods, and scales Deployments. All others
+// that differ are Deferred.
 func (a *Applier) Apply(ctx context.Context, owner *Owner, desired Desired) ([]Result, error) {
 	results, writes := a.plan(ctx, owner, desired)
 	for batch := range slices.Chunk(writes, maxWrites) {
@@ -56,7 +57,7 @@ func (a *Applier) plan(ctx context.Context, owner *Owner, desired Desired) (resu
 	for i, object := range desired {
 		results[i], planned[i] = a.compare(ctx, owner, object)
 		replacesPods = replacesPods || results[i].replacesPods
-		if planned[i] != nil && results[i].Live != nil {
+		if planned[i] != nil && results[i].Live != nil && !followsPods(object) {
 			outdated = append(outdated, a.unscaled(results[i].Live)...)
 		}
 	}
@@ -64,7 +65,7 @@ func (a *Applier) plan(ctx context.Context, owner *Owner, desired Desired) (resu
 	for i, write := range planned {
 		switch {
 		case write == nil:
-		case mayUpdate || results[i].Live == nil:
+		case mayUpdate || results[i].Live == nil || followsPods(desired[i]):
 			writes = append(writes, func() { results[i] = write() })
 		default:
 			results[i].Action = Deferred
@@ -181,6 +182,9 @@ func (a *Applier) create(ctx context.Context, owner *Owner, rendered *prepared) 
 		if err := owner.Verify(ctx); err != nil {
 			return failed(rendered, err)
 		}
+		if followsPods(rendered) {
+			return a.lookAgain(ctx, owner, rendered, result.Err)
+		}
 		return a.adopt(ctx, owner, rendered)
 	case result.Err != nil:
 		result.Err = fmt.Errorf("creating %s: %w", describe(rendered), result.Err)
@@ -190,9 +194,33 @@ func (a *Applier) create(ctx context.Context, owner *Owner, rendered *prepared) 
 	return result
 }
 
+// followsPods reports whether object is an EndpointSlice: it is rendered from pods and from its own version of before, so it may
+// be applied to that version only.
+func followsPods(object *prepared) bool { return object.GroupVersionKind() == EndpointSliceKind }
+
+// lookAgain returns the conflict of a creation of rendered, which exists, and keeps the live object for the next look at it, unless it
+// is not owner's.
+func (a *Applier) lookAgain(ctx context.Context, owner *Owner, rendered *prepared, conflict error) Result {
+	live, err := NewObject(a.scheme, rendered.GroupVersionKind())
+	if err != nil {
+		return failed(rendered, err)
+	}
+	if err := a.live.Get(ctx, client.ObjectKeyFromObject(rendered), live); err != nil {
+		return failed(rendered, fmt.Errorf("reading %s: %w", describe(rendered), err))
+	}
+	if !isOwnedBy(live, owner) {
+		return a.conflict(rendered, live, owner)
+	}
+	_ = a.pendingWrites.Write(rendered, func() (client.Object, error) { return a.reduce(live), nil })
+	return failed(rendered, conflict)
+}
+
 // update applies rendered to live, as the cache has it. It reads the object from the API server before, since the
 // cache does not hold the values that the apply changes.
 func (a *Applier) update(ctx context.Context, owner *Owner, rendered *prepared, live client.Object) Result {
+	if followsPods(rendered) { // Which of the endpoints changed is no news.
+		return a.updateFrom(ctx, owner, rendered, live, nil)
+	}
 	before, err := NewObject(a.scheme, rendered.GroupVersionKind())
 	if err != nil {
 		return failed(rendered, err)
@@ -208,6 +236,9 @@ func (a *Applier) update(ctx context.Context, owner *Owner, rendered *prepared, 
 func (a *Applier) updateFrom(ctx context.Context, owner *Owner, rendered *prepared, live, before client.Object) Result {
 	object := copyMetadata(rendered.Unstructured)
 	object.SetUID(live.GetUID())
+	if followsPods(rendered) {
+		object.SetResourceVersion(live.GetResourceVersion())
+	}
 	result := a.write(ctx, owner, rendered, object, before)
 	if apierrors.IsInvalid(result.Err) && !isReplaced(result.Err) {
 		transferred, err := a.takeAlternatives(ctx, rendered, result.Err)

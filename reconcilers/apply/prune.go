@@ -80,6 +80,28 @@ func (a *Applier) Prune(ctx context.Context, owner *Owner, kinds []schema.GroupV
 	return pruned, contended
 }
 
+// Owned returns the newest known versions of the objects of kind that owner controls. The caller must not change them.
+func (a *Applier) Owned(ctx context.Context, owner *Owner, kind schema.GroupVersionKind) ([]client.Object, error) {
+	known, err := a.owned(ctx, owner, kind, nil)
+	if err != nil {
+		return nil, err
+	}
+	var newest []client.Object
+	for _, object := range known {
+		empty, err := NewObject(a.scheme, kind)
+		if err != nil {
+			return nil, err
+		}
+		switch object, err := a.pendingWrites.Get(ctx, a.client, client.ObjectKeyFromObject(object), empty); {
+		case err == nil:
+			newest = append(newest, object)
+		case !apierrors.IsNotFound(err):
+			return nil, fmt.Errorf("reading %s objects: %w", kind.Kind, err)
+		}
+	}
+	return newest, nil
+}
+
 // owned returns the objects of kind that owner controls, without the one of owner's name if keep has that.
 // An object whose owner reference has owner's UID and another name is not returned; the garbage
 // collector deletes it.

@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,8 +17,8 @@ import (
 )
 
 // Reduce returns object with only what the Applier reads: its identity, its controller, and in place
-// of managedFields the digest of what FieldManager applied. It is meant for cache
-// transforms. Reducing a reduced object changes nothing.
+// of managedFields the digest of what FieldManager applied; and the endpoints of an EndpointSlice, from which the next ones follow. It
+// is meant for cache transforms. Reducing a reduced object changes nothing.
 func Reduce(object client.Object) client.Object {
 	digest, applied := appliedTo(object), isApplied(object)
 	name, uid, version := object.GetName(), string(object.GetUID()), object.GetResourceVersion()
@@ -58,6 +59,10 @@ func Reduce(object client.Object) client.Object {
 		}
 		kept.fields.SetRawString(`"` + string(digest) + `"`)
 		kept.SetManagedFields(kept.entries[:])
+	}
+	if slice, ok := object.(*discoveryv1.EndpointSlice); ok {
+		kept := kept.Object.(*discoveryv1.EndpointSlice)
+		kept.AddressType, kept.Endpoints = slice.AddressType, slice.Endpoints
 	}
 	return kept.Object
 }

@@ -39,37 +39,95 @@ func Pods(pods []corev1.Pod) []Pod {
 // name returns the stable name of the Memcached called memcached at ordinal: the first label of its DNS name.
 func name(memcached string, ordinal int) string { return fmt.Sprintf("%s-%d", memcached, ordinal) }
 
-// Slots returns the slots in the EndpointSlices of a Memcached, of both families.
-func Slots(memcached string, endpointSlices []discoveryv1.EndpointSlice) []Slot {
-	var slots []Slot
-	for _, slice := range endpointSlices {
-		for _, endpoint := range slice.Endpoints {
-			digits, isOurs := strings.CutPrefix(ptr.Deref(endpoint.Hostname, ""), memcached+"-")
-			ordinal, err := strconv.Atoi(digits)
-			if !isOurs || err != nil || endpoint.TargetRef == nil {
-				continue
-			}
-			i := slices.IndexFunc(slots, func(s Slot) bool { return s.Ordinal == ordinal && s.UID == endpoint.TargetRef.UID })
-			if i < 0 {
-				i, slots = len(slots), append(slots, Slot{ordinal, Pod{UID: endpoint.TargetRef.UID}})
-			}
-			slots[i].Addresses = append(slots[i].Addresses, endpoint.Addresses...)
-		}
+// Servers returns the stable names of a Memcached with that size as host:port.
+func Servers(memcached, namespace string, size, port int32) []string {
+	var servers []string
+	for ordinal := range int(size) {
+		servers = append(servers, fmt.Sprintf("%s.%s-nodes.%s.svc:%d", name(memcached, ordinal), memcached, namespace, port))
 	}
-	return slots
+	return servers
 }
 
-// Endpoints returns slots as the endpoints of an EndpointSlice for addresses of family. DNS has the names of those that are
+// Families are the address families of which a Memcached can have an EndpointSlice.
+var Families = []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6}
+
+// Layout says which pods hold the stable names of a Memcached. The zero value is that of one of which no pod was observed.
+type Layout struct {
+	Slots []Slot
+	// Families are those of the pods' network, in the order of Families; each has an EndpointSlice, which may be empty.
+	Families []discoveryv1.AddressType
+}
+
+// Remembered returns the layout that endpointSlices, those of the Memcached called memcached, hold.
+func Remembered(memcached string, endpointSlices []discoveryv1.EndpointSlice) Layout {
+	var layout Layout
+	for _, family := range Families {
+		for _, slice := range endpointSlices {
+			if slice.AddressType != family {
+				continue
+			}
+			if !slices.Contains(layout.Families, family) {
+				layout.Families = append(layout.Families, family)
+			}
+			for _, endpoint := range slice.Endpoints {
+				layout.add(memcached, endpoint)
+			}
+		}
+	}
+	return layout
+}
+
+// add adds the slot in endpoint, or the addresses of another family to it.
+func (l *Layout) add(memcached string, endpoint discoveryv1.Endpoint) {
+	digits, isOurs := strings.CutPrefix(ptr.Deref(endpoint.Hostname, ""), memcached+"-")
+	ordinal, err := strconv.Atoi(digits)
+	pod := endpoint.TargetRef
+	if !isOurs || err != nil || pod == nil {
+		return
+	}
+	i := slices.IndexFunc(l.Slots, func(s Slot) bool { return s.Ordinal == ordinal && s.UID == pod.UID })
+	if i < 0 {
+		i, l.Slots = len(l.Slots), append(l.Slots, Slot{ordinal, Pod{
+			UID: pod.UID, Name: pod.Name, Node: ptr.Deref(endpoint.NodeName, ""), Zone: ptr.Deref(endpoint.Zone, ""),
+			Ready: ptr.Deref(endpoint.Conditions.Ready, true), Terminating: ptr.Deref(endpoint.Conditions.Terminating, false),
+		}})
+	}
+	l.Slots[i].Addresses = append(l.Slots[i].Addresses, endpoint.Addresses...)
+}
+
+// Next returns the layout of a Memcached with that size and pods, of which l is the one of before.
+func (l Layout) Next(size int, pods []Pod) Layout {
+	next := Layout{Slots: Assign(size, l.Slots, pods)}
+	for _, family := range Families {
+		inUse := slices.ContainsFunc(next.Slots, func(s Slot) bool { return s.address(family) != "" })
+		if inUse || slices.Contains(l.Families, family) {
+			next.Families = append(next.Families, family)
+		}
+	}
+	return next
+}
+
+// address returns the address of s of family, or "".
+func (s Slot) address(family discoveryv1.AddressType) string {
+	for _, address := range s.Addresses {
+		if familyOf(address) == family {
+			return address
+		}
+	}
+	return ""
+}
+
+// Endpoints returns the endpoints of the EndpointSlice for addresses of family. DNS has the names of those that are
 // ready; a pod that is terminating is asked as long as it is ready and no other has taken its slot.
-func Endpoints(memcached, namespace string, slots []Slot, family discoveryv1.AddressType) []discoveryv1.Endpoint {
+func (l Layout) Endpoints(memcached, namespace string, family discoveryv1.AddressType) []discoveryv1.Endpoint {
 	var endpoints []discoveryv1.Endpoint
-	for _, slot := range slots {
-		i := slices.IndexFunc(slot.Addresses, func(address string) bool { return familyOf(address) == family })
-		if i < 0 {
+	for _, slot := range l.Slots {
+		address := slot.address(family)
+		if address == "" {
 			continue
 		}
 		endpoint := discoveryv1.Endpoint{
-			Addresses:  slot.Addresses[i : i+1],
+			Addresses:  []string{address},
 			Hostname:   new(name(memcached, slot.Ordinal)),
 			Conditions: discoveryv1.EndpointConditions{Ready: new(slot.Ready), Serving: new(slot.Ready), Terminating: new(slot.Terminating)},
 			TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: slot.Name, UID: slot.UID},

@@ -48,34 +48,52 @@ const endpoints = `
   zone: zone-1
 `
 
-func TestEndpoints_AreRemembered(t *testing.T) {
+func TestLayout_IsRemembered(t *testing.T) {
 	t.Parallel()
-	slots := []Slot{{2, Pod{UID: "1", Name: "a", Node: "node-1", Zone: "zone-1", Addresses: []string{"10.0.0.1", "fd00::1"}, Ready: true}}}
+	layout := Layout{
+		Slots: []Slot{
+			{2, Pod{UID: "1", Name: "a", Node: "node-1", Zone: "zone-1", Addresses: []string{"10.0.0.1", "fd00::1"}, Ready: true}},
+			{3, Pod{UID: "2", Name: "b", Addresses: []string{"10.0.0.2"}, Terminating: true}},
+		},
+		Families: Families,
+	}
 	var written []discoveryv1.EndpointSlice
 	for family, address := range map[discoveryv1.AddressType]string{discoveryv1.AddressTypeIPv4: "10.0.0.1", discoveryv1.AddressTypeIPv6: `"fd00::1"`} {
 		var want []discoveryv1.Endpoint
 		if err := yaml.UnmarshalStrict([]byte(strings.Replace(endpoints, "%", address, 1)), &want); err != nil {
 			t.Fatal(err)
 		}
-		got := Endpoints("cache", "shop", slots, family)
-		if !reflect.DeepEqual(got, want) {
+		got := layout.Endpoints("cache", "shop", family)
+		if !reflect.DeepEqual(got[:1], want) {
 			t.Errorf("%s: got %+v\nwant %+v", family, got, want)
 		}
-		written = append(written, discoveryv1.EndpointSlice{Endpoints: got})
+		written = append(written, discoveryv1.EndpointSlice{AddressType: family, Endpoints: got})
 	}
-	before := Slots("cache", written)
-	if len(before) != 1 || before[0].Ordinal != 2 || before[0].UID != "1" || len(before[0].Addresses) != 2 {
-		t.Errorf("remembered are %+v", before)
+	if got := Remembered("cache", written); !reflect.DeepEqual(got, layout) {
+		t.Errorf("got %+v\nwant %+v", got, layout)
 	}
 }
 
-func TestSlots_IgnoresEndpointsOfOthers(t *testing.T) {
+func TestRemembered_IgnoresEndpointsOfOthers(t *testing.T) {
 	t.Parallel()
 	target := &corev1.ObjectReference{UID: "1"}
-	slice := discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{
+	slice := discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{
 		{}, {Hostname: new("cache-0")}, {Hostname: new("other-0"), TargetRef: target}, {Hostname: new("cache-x"), TargetRef: target}, {Hostname: new("cache"), TargetRef: target},
 	}}
-	if got := Slots("cache", []discoveryv1.EndpointSlice{slice}); len(got) > 0 {
+	if got := Remembered("cache", []discoveryv1.EndpointSlice{slice}); len(got.Slots) > 0 {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestLayout_KeepsTheFamilies(t *testing.T) {
+	t.Parallel()
+	pod := Pod{UID: "1", Addresses: []string{"fd00::1", "10.0.0.1"}, Ready: true}
+	both := Layout{}.Next(1, []Pod{pod})
+	if !reflect.DeepEqual(both.Families, Families) {
+		t.Errorf("families %v of a pod with both", both.Families)
+	}
+	none := both.Next(0, nil)
+	if len(none.Slots) > 0 || !reflect.DeepEqual(none.Families, Families) {
+		t.Errorf("without pods %+v", none)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/nodes"
 	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
@@ -45,7 +46,7 @@ func BenchmarkRender(b *testing.B) {
 
 // benchmarkFullBuild measures one full kustomize build for mc, the baseline of Render.
 func benchmarkFullBuild(b *testing.B, r *Renderer, mc *cachev1alpha1.Memcached) {
-	in, err := r.input(mc)
+	in, err := r.input(mc, nodes.Layout{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/reconcilers/nodes"
 	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
@@ -130,7 +131,7 @@ func (s componentSet) file() string {
 }
 
 func (r *Renderer) setsToValidate() ([]componentSet, error) {
-	empty, err := r.input(&cachev1alpha1.Memcached{})
+	empty, err := r.input(&cachev1alpha1.Memcached{}, nodes.Layout{})
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +153,7 @@ func (r *Renderer) setsToValidate() ([]componentSet, error) {
 
 // warnings returns what has no effect in the templates.
 func (r *Renderer) warnings() (Problems, error) {
-	empty, err := r.input(&cachev1alpha1.Memcached{})
+	empty, err := r.input(&cachev1alpha1.Memcached{}, nodes.Layout{})
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +184,7 @@ func (r *Renderer) leastWith(component string, least []string) ([]string, error)
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(spec, &mc.Spec); err != nil {
 				return nil, err
 			}
-			in, err := r.input(mc)
+			in, err := r.input(mc, nodes.Layout{})
 			if err != nil {
 				return nil, err
 			}

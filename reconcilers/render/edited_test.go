@@ -4,15 +4,19 @@ package render
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/manifests"
+	"github.com/example/memcached-operator/reconcilers/nodes"
 	"github.com/example/memcached-operator/reconcilers/render/template"
 )
 
@@ -93,16 +97,30 @@ func mustNew(tb testing.TB, tree Tree, defaults Defaults) *Renderer {
 
 func mustRender(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) []*unstructured.Unstructured {
 	tb.Helper()
-	objects, err := r.Render(mc)
+	objects, err := r.RenderWith(mc, layoutOf(mc))
 	noError(tb, err)
 	return objects
+}
+
+// layoutOf returns a layout for mc: all names but 1 are held by pods with two addresses.
+func layoutOf(mc *cachev1alpha1.Memcached) nodes.Layout {
+	layout := nodes.Layout{Families: nodes.Families}
+	for i := range int(ptr.Deref(mc.Spec.Size, 3)) {
+		if i != 1 && i < 3 {
+			layout.Slots = append(layout.Slots, nodes.Slot{Ordinal: i, Pod: nodes.Pod{
+				UID: types.UID(fmt.Sprintf("5f1c9a3e-0000-4000-8000-00000000001%d", i)), Name: fmt.Sprintf("%s-6d5f-%d", mc.Name, i), Node: "worker-1", Zone: "true",
+				Addresses: []string{fmt.Sprintf("10.244.0.1%d", i), fmt.Sprintf("fd00:10:244::%d", i)}, Ready: i == 0,
+			}})
+		}
+	}
+	return layout
 }
 
 // mustFullBuild is the oracle: one full kustomize build with mc as a resource, and what
 // Render adds to it. always reports whether Render takes full builds itself.
 func mustFullBuild(tb testing.TB, r *Renderer, mc *cachev1alpha1.Memcached) (objects []*unstructured.Unstructured, always bool) {
 	tb.Helper()
-	in, err := r.input(mc)
+	in, err := r.input(mc, layoutOf(mc))
 	noError(tb, err)
 	set, err := r.sets.get(in, mc.Namespace)
 	noError(tb, err)

@@ -121,12 +121,12 @@ func FuzzRender(f *testing.F) {
 func renderLikeKustomize(t *testing.T, r *Renderer, mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, bool) {
 	t.Helper()
 	before := mc.DeepCopy()
-	objects, err := r.Render(mc)
+	objects, err := r.RenderWith(mc, layoutOf(mc))
 	if _, limited := errors.AsType[*LimitError](err); limited {
 		return nil, false // Admission rejects it.
 	}
-	again, errAgain := r.Render(mc)
-	in, errIn := r.input(mc)
+	again, errAgain := r.RenderWith(mc, layoutOf(mc))
+	in, errIn := r.input(mc, layoutOf(mc))
 	if errIn != nil {
 		t.Fatal(errIn)
 	}

@@ -7,6 +7,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/guarded"
+	"github.com/example/memcached-operator/reconcilers/nodes"
 )
 
 // checkGuarded returns an error if mc sets a field that Defaults.AllowPrivilegedFields would allow.
@@ -39,7 +40,7 @@ func (r *Renderer) loadOperandImages() (guarded.Images, error) {
 	} {
 		mc := &cachev1alpha1.Memcached{Spec: spec}
 		mc.Name, mc.Spec.Size, mc.Spec.ContainerPort = exampleName, new(int32(1)), new(int32(11211))
-		objects, err := r.render(mc)
+		objects, err := r.render(mc, nodes.Layout{})
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,8 @@ const (
 	// limits each field; this limits their sum.
 	maxSpecJSON = 64 << 10
 	// maxObjectJSON is the maximum length of a rendered object as JSON, in bytes. The API
-	// server and etcd accept about 1.5 MB; the operator holds many objects in memory.
+	// server and etcd accept about 1.5 MB; the operator holds many objects in memory. EndpointSlices, which are rendered from
+	// pods, are not limited: with 1,000 of them they have up to 1 MB.
 	maxObjectJSON = 256 << 10
 	// maxObjectDepth is the maximum nesting of maps and lists in a rendered object.
 	maxObjectDepth = 64
@@ -43,7 +44,7 @@ func checkSpec(spec map[string]any) error {
 // too deeply.
 func checkSizes(objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
-		if size := patch.JSONSize(object.Object); size > maxObjectJSON {
+		if size := patch.JSONSize(object.Object); size > maxObjectJSON && object.GetKind() != "EndpointSlice" {
 			return &LimitError{Message: fmt.Sprintf("%s %s has %d bytes as JSON, which is more than the maximum of %d; shorten the fields of the spec that it is rendered from",
 				object.GetKind(), object.GetName(), size, maxObjectJSON)}
 		}

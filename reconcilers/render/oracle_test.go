@@ -109,6 +109,9 @@ var oracleFeatures = append(slices.Clone(features),
 			RequiredDuringSchedulingIgnoredDuringExecution: &cachev1alpha1.NodeSelector{NodeSelectorTerms: []cachev1alpha1.NodeSelectorTerm{term}},
 		}}
 	},
+	func(s *cachev1alpha1.MemcachedSpec, _, _ string, _ int32) {
+		s.StableNames = &cachev1alpha1.StableNames{}
+	},
 	func(s *cachev1alpha1.MemcachedSpec, name, _ string, _ int32) {
 		s.Metrics = &cachev1alpha1.Metrics{Port: new(int32(9150)), Resources: &cachev1alpha1.Resources{Limits: &cachev1alpha1.ResourceAmounts{Memory: resource.NewQuantity(96<<20, resource.BinarySI)}}}
 	},
@@ -235,7 +238,7 @@ func TestRender_IsWhatKustomizeBuilds(t *testing.T) {
 			var inputs []template.Input
 			for i := range 13 {
 				mc := randomMemcached(random, seed, i, parameter)
-				in, err := all.input(mc)
+				in, err := all.input(mc, layoutOf(mc))
 				noError(t, err)
 				memcacheds, inputs = append(memcacheds, mc), append(inputs, in)
 			}

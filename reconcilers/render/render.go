@@ -14,6 +14,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/manifests"
 	"github.com/example/memcached-operator/reconcilers/guarded"
+	"github.com/example/memcached-operator/reconcilers/nodes"
 	"github.com/example/memcached-operator/reconcilers/render/patch"
 	"github.com/example/memcached-operator/reconcilers/render/template"
 )
@@ -120,17 +121,22 @@ func (r *Renderer) FileOf(memcached string, object *unstructured.Unstructured) s
 	return r.templates.File(template.ObjectID{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Name: name})
 }
 
-// Render returns the desired objects of mc in the order in which to apply them. An error
-// is caused by the templates or by the spec of mc, and persists until one of them changes.
+// Render is [Renderer.RenderWith] for a Memcached of which no pods were observed.
 func (r *Renderer) Render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, error) {
+	return r.RenderWith(mc, nodes.Layout{})
+}
+
+// RenderWith returns the desired objects of mc, whose pods have the stable names in layout, in the order in which to apply them. An
+// error is caused by the templates or by the spec of mc, and persists until one of them changes.
+func (r *Renderer) RenderWith(mc *cachev1alpha1.Memcached, layout nodes.Layout) ([]*unstructured.Unstructured, error) {
 	if err := r.checkGuarded(mc); err != nil {
 		return nil, err
 	}
-	return r.render(mc)
+	return r.render(mc, layout)
 }
 
-func (r *Renderer) render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstructured, error) {
-	in, err := r.input(mc)
+func (r *Renderer) render(mc *cachev1alpha1.Memcached, layout nodes.Layout) ([]*unstructured.Unstructured, error) {
+	in, err := r.input(mc, layout)
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +167,10 @@ func (r *Renderer) render(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 }
 
 // input returns the input of the build for mc.
-func (r *Renderer) input(mc *cachev1alpha1.Memcached) (template.Input, error) {
-	return newInput(mc, r.defaults.valuesFor(mc, r.plain, r.openShift))
+func (r *Renderer) input(mc *cachev1alpha1.Memcached, layout nodes.Layout) (template.Input, error) {
+	values := r.defaults.valuesFor(mc, r.plain, r.openShift)
+	values.Nodes = nodesValues(mc, layout)
+	return newInput(mc, values)
 }
 
 // builder builds the objects for an input, with the names that name gives their templates.

@@ -3,14 +3,17 @@
 package render
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/guarded"
+	"github.com/example/memcached-operator/reconcilers/nodes"
 )
 
 // maxChunk is memcached's own slab_chunk_max, in kibibytes.
@@ -50,6 +53,39 @@ type Values struct {
 	OmitPreStop bool `json:"omitPreStop,omitempty"`
 	// OpenShift is true on OpenShift, which assigns users and groups to pods.
 	OpenShift bool `json:"openShift,omitempty"`
+	// Nodes is present with spec.stableNames.
+	Nodes *NodesValues `json:"nodes,omitempty"`
+}
+
+// NodesValues holds which pod has which stable name, as observed.
+type NodesValues struct {
+	// Enabled is always true.
+	Enabled bool `json:"enabled,omitempty"`
+	// IPv4 and IPv6 are present when pods have, or had, addresses of the family.
+	IPv4 *EndpointsValues `json:"ipv4,omitempty"`
+	IPv6 *EndpointsValues `json:"ipv6,omitempty"`
+}
+
+// EndpointsValues is the content of an EndpointSlice.
+type EndpointsValues struct {
+	// Enabled is always true.
+	Enabled bool `json:"enabled,omitempty"`
+	// Endpoints are the pods with their names, in the order of these.
+	Endpoints []discoveryv1.Endpoint `json:"endpoints,omitempty"`
+}
+
+// nodesValues returns the values of mc, whose pods have the names in layout.
+func nodesValues(mc *cachev1alpha1.Memcached, layout nodes.Layout) *NodesValues {
+	if mc.Spec.StableNames == nil {
+		return nil
+	}
+	of := func(family discoveryv1.AddressType) *EndpointsValues {
+		if !slices.Contains(layout.Families, family) {
+			return nil
+		}
+		return &EndpointsValues{Enabled: true, Endpoints: layout.Endpoints(mc.Name, mc.Namespace, family)}
+	}
+	return &NodesValues{Enabled: true, IPv4: of(discoveryv1.AddressTypeIPv4), IPv6: of(discoveryv1.AddressTypeIPv6)}
 }
 
 // MemoryValues is spec.memory, converted.

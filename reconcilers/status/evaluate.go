@@ -237,14 +237,14 @@ func rollingOut(o Observation) *evaluation {
 	if want == 0 {
 		// Without pods it does not matter whether the Deployment controller has observed
 		// the generation.
-		if d.Status.Replicas == 0 && len(nodes(o.Pods)) == 0 {
+		if d.Status.Replicas == 0 && len(podNames(o.Pods)) == 0 {
 			return nil
 		}
 		return &evaluation{reconciling, cachev1alpha1.ReasonRollingOut, "scaling to zero"}
 	}
 	s := d.Status
 	done := s.ObservedGeneration >= d.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want
-	if done && int32(len(nodes(o.Pods))) >= want { // the cache of pods may be behind, and status.nodes belongs to Ready
+	if done && int32(len(podNames(o.Pods))) >= want { // the cache of pods may be behind, and status.nodes belongs to Ready
 		return nil
 	}
 	return &evaluation{reconciling, cachev1alpha1.ReasonRollingOut, counts(o) + missing(o, done)}
@@ -256,7 +256,7 @@ func missing(o Observation, done bool) string {
 	s, want := o.Deployment.Status, size(o)
 	switch {
 	case done:
-		return fmt.Sprintf("; names of pods known: %d", len(nodes(o.Pods)))
+		return fmt.Sprintf("; names of pods known: %d", len(podNames(o.Pods)))
 	case s.ReadyReplicas >= want && s.UpdatedReplicas == want && s.AvailableReplicas < want:
 		return fmt.Sprintf("; a pod is available once it has been ready for %d s", o.Deployment.Spec.MinReadySeconds)
 	case s.Replicas > want && s.UpdatedReplicas >= want && s.AvailableReplicas >= want:

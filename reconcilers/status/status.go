@@ -22,6 +22,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/internal/sanitize"
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/nodes"
 )
 
 // MainContainer is the name of the container that runs memcached, as in the operator-sdk tutorial.
@@ -137,15 +138,19 @@ func IsPaused(mc *cachev1alpha1.Memcached) bool {
 // Compute returns the status for o. It equals the last status if nothing changed.
 func Compute(o Observation) cachev1alpha1.MemcachedStatus {
 	mc := o.Memcached
+	port := ptr.Deref(mc.Spec.ContainerPort, 11211)
 	status := cachev1alpha1.MemcachedStatus{
-		Nodes:              nodes(o.Pods),
+		Nodes:              podNames(o.Pods),
 		Replicas:           new(int32(0)),
 		ReadyReplicas:      new(int32(0)),
 		PodsReady:          fmt.Sprintf("%d/%d", readyPods(o), size(o)),
 		Selector:           mc.Status.Selector,
-		Endpoint:           fmt.Sprintf("%s.%s.svc:%d", mc.Name, mc.Namespace, ptr.Deref(mc.Spec.ContainerPort, 11211)),
+		Endpoint:           fmt.Sprintf("%s.%s.svc:%d", mc.Name, mc.Namespace, port),
 		Image:              mc.Status.Image,
 		ObservedGeneration: mc.Generation,
+	}
+	if mc.Spec.StableNames != nil {
+		status.Servers = nodes.Servers(mc.Name, mc.Namespace, ptr.Deref(mc.Spec.Size, 1), port)
 	}
 	if d := o.Deployment; d != nil {
 		status.Replicas = new(d.Status.Replicas)
@@ -181,8 +186,8 @@ func specID(spec cachev1alpha1.MemcachedSpec) string {
 	return base64.RawURLEncoding.EncodeToString(hash[:12])
 }
 
-// nodes returns the sorted names of the active pods.
-func nodes(pods []corev1.Pod) []string {
+// podNames returns the sorted names of the active pods.
+func podNames(pods []corev1.Pod) []string {
 	var names []string
 	for _, pod := range pods {
 		if isActive(pod) {

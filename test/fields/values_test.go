@@ -206,7 +206,7 @@ func sampleOf(n *node) any {
 		return known.valid
 	}
 	result := frame(n)
-	if len(result) == 0 {
+	if len(result) == 0 && len(n.below()) > 0 {
 		first := n.below()[0]
 		result = framed(first, sampleOf(first))
 	}

@@ -145,7 +145,7 @@ func TestPermissions_RolesInNamespacesSuffice(t *testing.T) {
 
 	text := refuseInLines(t, "--kubeconfig="+file)
 	contains(t, text, "add these rules to the operator's ClusterRole (")
-	if rules := rules(t, text); len(rules) != 8 {
+	if rules := rules(t, text); len(rules) != 9 {
 		t.Errorf("not all of the operator's rules are named, but %d:\n%s", len(rules), text)
 	}
 	p := start(t, "--kubeconfig="+file, "--watch-namespaces="+subject.Namespace, "--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=0")

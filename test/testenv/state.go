@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -38,6 +39,9 @@ func (e *Env) State(ctx context.Context, namespace string, options StateOptions)
 			return nil, err
 		}
 		for _, object := range objects.Items {
+			if object.GetLabels()[discoveryv1.LabelManagedBy] == "endpointslice-controller.k8s.io" {
+				continue // Kubernetes makes it for a Service.
+			}
 			name := kind.Kind + " " + object.GetName()
 			if options.NoStatus {
 				delete(object.Object, "status")

@@ -107,17 +107,20 @@ func permission(verb, group, resource string) string { return verb + " " + group
 // unused are permissions that the tests give the operator no cause to use, and why
 // it has them.
 var unused = map[string]string{
-	"list /pods":                                     streamed,
-	"list /services":                                 streamed,
-	"list apps/deployments":                          streamed,
-	"list policy/poddisruptionbudgets":               streamed,
-	"list networking.k8s.io/networkpolicies":         streamed,
-	"list monitoring.coreos.com/servicemonitors":     streamed,
-	"list monitoring.coreos.com/prometheusrules":     streamed,
-	"list cache.example.com/memcacheds":              streamed,
-	"patch /events":                                  "for an event of the leader election that repeats within minutes",
-	"update cache.example.com/memcacheds/finalizers": "no request: the server asks for it where an object names an owner that blocks (OwnerReferencesPermissionEnforcement)",
-	"delete apps/deployments":                        "for pruning: the shipped templates make one of it always",
+	"list /pods":                                        streamed,
+	"list /services":                                    streamed,
+	"list apps/deployments":                             streamed,
+	"list policy/poddisruptionbudgets":                  streamed,
+	"list discovery.k8s.io/endpointslices":              streamed,
+	"list networking.k8s.io/networkpolicies":            streamed,
+	"list monitoring.coreos.com/servicemonitors":        streamed,
+	"list monitoring.coreos.com/prometheusrules":        streamed,
+	"list cache.example.com/memcacheds":                 streamed,
+	"patch /events":                                     "for an event of the leader election that repeats within minutes",
+	"update cache.example.com/memcacheds/finalizers":    "no request: the server asks for it where an object names an owner that blocks (OwnerReferencesPermissionEnforcement)",
+	"get discovery.k8s.io/endpointslices":               "for one that exists and is not in the cache",
+	"create discovery.k8s.io/endpointslices/restricted": "no request: OpenShift asks for it where endpoints have addresses of pods",
+	"delete apps/deployments":                           "for pruning: the shipped templates make one of it always",
 }
 
 // streamed: client-go fills a cache by a watch where the server can, and so asks for no list.

@@ -33,6 +33,7 @@ func Children(namespace, name string) []client.Object {
 func WithEveryObject(spec *cachev1alpha1.MemcachedSpec) {
 	inNamespace := []cachev1alpha1.NetworkPolicyPeer{{PodSelector: &cachev1alpha1.LabelSelector{}}}
 	spec.Service = &cachev1alpha1.Service{ClusterIPService: new(true)}
+	spec.StableNames = &cachev1alpha1.StableNames{}
 	spec.NetworkPolicy = &cachev1alpha1.NetworkPolicy{From: inNamespace, MetricsFrom: inNamespace}
 	spec.Metrics = &cachev1alpha1.Metrics{ServiceMonitor: &cachev1alpha1.ServiceMonitor{}, Rules: &cachev1alpha1.Rules{}}
 }
@@ -42,6 +43,7 @@ func WithEveryObject(spec *cachev1alpha1.MemcachedSpec) {
 func MoreChildren(namespace, name string) []client.Object {
 	return []client.Object{
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-clusterip"}},
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-nodes"}},
 		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-clients"}},
 		monitoringObject("ServiceMonitor", namespace, name),
 		monitoringObject("PrometheusRule", namespace, name),
@@ -52,7 +54,7 @@ func MoreChildren(namespace, name string) []client.Object {
 // waits until they are gone.
 func (c *Cluster) TakeAway(t testing.TB, mc *cachev1alpha1.Memcached) {
 	t.Helper()
-	c.Patch(t, mc, `{"spec":{"service":null,"networkPolicy":null,"metrics":null,"podDisruptionBudget":{"omit":true}}}`)
+	c.Patch(t, mc, `{"spec":{"service":null,"stableNames":null,"networkPolicy":null,"metrics":null,"podDisruptionBudget":{"omit":true}}}`)
 	for _, object := range append(MoreChildren(mc.Namespace, mc.Name), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: mc.Namespace, Name: mc.Name}}) {
 		c.EventuallyGone(t, object)
 	}

@@ -245,6 +245,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 1
+    - name: stableNames
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.StableNames
     - name: terminationGracePeriodSeconds
       type:
         scalar: numeric
@@ -313,6 +316,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: selector
       type:
         scalar: string
+    - name: servers
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
 - name: com.github.example.memcached-operator.apis.v1alpha1.Metrics
   map:
     fields:
@@ -672,6 +681,18 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: labels
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.Labels
+- name: com.github.example.memcached-operator.apis.v1alpha1.StableNames
+  map:
+    elementType:
+      scalar: untyped
+      list:
+        elementType:
+          namedType: __untyped_atomic_
+        elementRelationship: atomic
+      map:
+        elementType:
+          namedType: __untyped_deduced_
+        elementRelationship: separable
 - name: com.github.example.memcached-operator.apis.v1alpha1.TLS
   map:
     fields:

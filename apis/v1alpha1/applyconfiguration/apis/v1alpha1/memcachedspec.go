@@ -120,6 +120,12 @@ type MemcachedSpecApplyConfiguration struct {
 	// service holds additional metadata of the headless Service, and enables a
 	// second Service. Defaults to a headless Service only.
 	Service *ServiceApplyConfiguration `json:"service,omitempty"`
+	// stableNames adds a second headless Service, <name>-nodes, with a name for
+	// each pod: <name>-0 to <name>-<size - 1>. The pod that replaces another one
+	// takes over its name, so that clients which hash keys by the names of the
+	// servers find each key where it was. status.servers lists the names. To set
+	// it or to remove it replaces no pod. Set {}. Defaults to none.
+	StableNames *apisv1alpha1.StableNames `json:"stableNames,omitempty"`
 	// podDisruptionBudget limits how many pods may be evicted at a time, for
 	// example by a node drain. Defaults to one.
 	PodDisruptionBudget *PodDisruptionBudgetApplyConfiguration `json:"podDisruptionBudget,omitempty"`
@@ -380,6 +386,14 @@ func (b *MemcachedSpecApplyConfiguration) WithPreStop(value *PreStopApplyConfigu
 // If called multiple times, the Service field is set to the value of the last call.
 func (b *MemcachedSpecApplyConfiguration) WithService(value *ServiceApplyConfiguration) *MemcachedSpecApplyConfiguration {
 	b.Service = value
+	return b
+}
+
+// WithStableNames sets the StableNames field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StableNames field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithStableNames(value apisv1alpha1.StableNames) *MemcachedSpecApplyConfiguration {
+	b.StableNames = &value
 	return b
 }
 

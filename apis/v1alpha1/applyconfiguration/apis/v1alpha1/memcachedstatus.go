@@ -30,6 +30,10 @@ type MemcachedStatusApplyConfiguration struct {
 	// endpoint is the host:port for clients. The host is a headless Service, which
 	// resolves to the address of every memcached pod.
 	Endpoint *string `json:"endpoint,omitempty"`
+	// servers are the stable names of the pods as host:port, in the order of their
+	// numbers, with spec.stableNames. They change with the size, the port and the
+	// name of the Memcached alone.
+	Servers []string `json:"servers,omitempty"`
 	// image is the memcached image in the Deployment.
 	Image *string `json:"image,omitempty"`
 	// observedGeneration is the metadata.generation that this status refers to. It
@@ -103,6 +107,16 @@ func (b *MemcachedStatusApplyConfiguration) WithSelector(value string) *Memcache
 // If called multiple times, the Endpoint field is set to the value of the last call.
 func (b *MemcachedStatusApplyConfiguration) WithEndpoint(value string) *MemcachedStatusApplyConfiguration {
 	b.Endpoint = &value
+	return b
+}
+
+// WithServers adds the given value to the Servers field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Servers field.
+func (b *MemcachedStatusApplyConfiguration) WithServers(values ...string) *MemcachedStatusApplyConfiguration {
+	for i := range values {
+		b.Servers = append(b.Servers, values[i])
+	}
 	return b
 }
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcilers_test
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
+func withStableNames(s *cachev1alpha1.MemcachedSpec) { s.StableNames = &cachev1alpha1.StableNames{} }
+
+// namesOf returns the pods in the slice of the Memcached called name by their stable names.
+func namesOf(slice *discoveryv1.EndpointSlice) map[string]string {
+	pods := map[string]string{}
+	for _, endpoint := range slice.Endpoints {
+		if *endpoint.Conditions.Ready {
+			pods[*endpoint.Hostname] = endpoint.TargetRef.Name + " " + endpoint.Addresses[0]
+		}
+	}
+	return pods
+}
+
+// eventuallyNamed waits until the count ready pods of mc, none of which is terminating, have a stable name each, and returns them.
+func eventuallyNamed(t *testing.T, mc *cachev1alpha1.Memcached, count int) map[string]string {
+	t.Helper()
+	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: mc.Namespace, Name: mc.Name + "-nodes-ipv4"}}
+	eventually(t, slice, "each pod should have a name", func(slice *discoveryv1.EndpointSlice) bool {
+		var named, running []string
+		for _, pod := range namesOf(slice) {
+			named = append(named, pod)
+		}
+		for _, pod := range podsIn(t, mc.Namespace) {
+			running = append(running, pod.Name+" "+pod.Status.PodIP)
+		}
+		slices.Sort(named)
+		slices.Sort(running)
+		return len(named) == count && slices.Equal(named, running)
+	})
+	return namesOf(slice)
+}
+
+func TestStableNames_OutliveThePods(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	o := startOperator(t, namespace)
+	mc := suite.NewMemcached(t, namespace, "cache", 3, withStableNames)
+	suite.EventuallyReady(t, mc)
+	before := eventuallyNamed(t, mc, 3)
+	want := []string{"cache-0.cache-nodes." + namespace + ".svc:11211", "cache-1.cache-nodes." + namespace + ".svc:11211", "cache-2.cache-nodes." + namespace + ".svc:11211"}
+	if !slices.Equal(mc.Status.Servers, want) {
+		t.Errorf("servers are %v", mc.Status.Servers)
+	}
+	for _, pod := range podsIn(t, namespace) {
+		if before["cache-1"] == pod.Name+" "+pod.Status.PodIP {
+			suite.Delete(t, &pod)
+		}
+	}
+	after := eventuallyNamed(t, mc, 3)
+	if before["cache-1"] == after["cache-1"] || before["cache-0"] != after["cache-0"] || before["cache-2"] != after["cache-2"] {
+		t.Errorf("before %v, after the replacement of 1 %v", before, after)
+	}
+	suite.EventuallyReady(t, mc)
+
+	o.stop()
+	restarted := startOperator(t, namespace)
+	suite.Patch(t, mc, `{"spec":{"size":4}}`)
+	grown := eventuallyNamed(t, mc, 4)
+	delete(grown, "cache-3")
+	if !reflect.DeepEqual(grown, after) {
+		t.Errorf("before the restart %v, after it and with a fourth pod %v", after, grown)
+	}
+	for _, request := range restarted.Matching("/endpointslices/") {
+		if request.Method != http.MethodGet && request.Status >= http.StatusBadRequest {
+			t.Errorf("request %v", request)
+		}
+	}
+}
+
+func TestStableNames_ComeAndGoWithoutPods(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	startOperator(t, namespace)
+	mc := suite.NewMemcached(t, namespace, "cache", 2)
+	suite.EventuallyReady(t, mc)
+	before := podNames(t, namespace)
+	suite.Patch(t, mc, `{"spec":{"stableNames":{}}}`)
+	eventuallyNamed(t, mc, 2)
+	suite.EventuallyReady(t, mc)
+	suite.Patch(t, mc, `{"spec":{"stableNames":null}}`)
+	suite.EventuallyGone(t, service(namespace, "cache-nodes"))
+	suite.EventuallyGone(t, &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache-nodes-ipv4"}})
+	eventually(t, mc, "no servers", func(mc *cachev1alpha1.Memcached) bool { return len(mc.Status.Servers) == 0 })
+	if after := podNames(t, namespace); !slices.Equal(after, before) {
+		t.Errorf("pods were %v and are %v", before, after)
+	}
+}
+
+func TestStableNames_ConflictWithOthers(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	suite.Create(t, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache-nodes"},
+		Spec:       corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Port: 80}}},
+	})
+	startOperator(t, namespace)
+	mc := suite.NewMemcached(t, namespace, "cache", 1, withStableNames)
+	eventuallyIs(t, mc, cachev1alpha1.ConditionStalled, cachev1alpha1.ReasonOwnershipConflict)
+	eventuallyNamed(t, mc, 1)
+}
