@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"testing"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,7 +20,7 @@ import (
 	"github.com/example/memcached-operator/test/testenv"
 )
 
-// children are the resources of which a Memcached with everything has one of its own name.
+// children are the resources of which a Memcached with everything has one.
 var children = []schema.GroupVersionResource{
 	{Group: "apps", Version: "v1", Resource: "deployments"},
 	{Version: "v1", Resource: "services"},
@@ -27,6 +28,7 @@ var children = []schema.GroupVersionResource{
 	{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"},
 	{Group: "monitoring.coreos.com", Version: "v1", Resource: "servicemonitors"},
 	{Group: "monitoring.coreos.com", Version: "v1", Resource: "prometheusrules"},
+	{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"},
 }
 
 func TestReconcile_RevertsDriftAndRestartsNoPod(t *testing.T) {
@@ -44,6 +46,10 @@ func TestReconcile_RevertsDriftAndRestartsNoPod(t *testing.T) {
 			patches["it is scaled by hand"] = `{"spec":{"replicas":3}}`
 		case "networkpolicies":
 			name += "-clients"
+		case "endpointslices":
+			name += "-nodes-ipv4"
+			slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+			testenv.EventuallyObject(t, &suite.Env, slice, "the pod's name", func(slice *discoveryv1.EndpointSlice) bool { return len(slice.Endpoints) == 1 })
 		}
 		for how, patch := range patches {
 			t.Run(resource.Resource+": "+how, func(t *testing.T) {

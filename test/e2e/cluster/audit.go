@@ -118,7 +118,6 @@ var unused = map[string]string{
 	"list cache.example.com/memcacheds":                 streamed,
 	"patch /events":                                     "for an event of the leader election that repeats within minutes",
 	"update cache.example.com/memcacheds/finalizers":    "no request: the server asks for it where an object names an owner that blocks (OwnerReferencesPermissionEnforcement)",
-	"get discovery.k8s.io/endpointslices":               "for one that exists and is not in the cache",
 	"create discovery.k8s.io/endpointslices/restricted": "no request: OpenShift asks for it where endpoints have addresses of pods",
 	"delete apps/deployments":                           "for pruning: the shipped templates make one of it always",
 }
