@@ -28,8 +28,8 @@ the same order:
   mcrouter  a configuration of mcrouter with the pool and a route to it
   loki      a memcached_client block of Loki, with the name in which it discovers the addresses itself
 
-Addresses of pods change when pods are replaced: clients in the cluster should use the name in status.endpoint. All
-forms but loki leave out pods that have no address yet.
+Addresses of pods change when pods are replaced: clients in the cluster should use the name in status.endpoint. With
+spec.stableNames all forms but json have the stable names, in their order. Forms with addresses leave out pods that have none yet.
 
 It needs permission to get the Memcached and list pods.`
 
@@ -75,7 +75,7 @@ func (p *program) newServersCommand() *cobra.Command {
 			if err := write(p.streams.Out, mc, servers, domain); err != nil {
 				return err
 			}
-			if without > 0 && output != "loki" { // which discovers the addresses
+			if without > 0 && output != "loki" && (output == "json" || len(mc.Status.Servers) == 0) {
 				p.printError(cmd, fmt.Errorf("left out because they have no address yet: %d of %d pods", without, len(pods)))
 				return errIncomplete
 			}
@@ -119,8 +119,20 @@ func serversOf(pods []corev1.Pod) (servers []server, without int) {
 	return servers, without
 }
 
-func writeList(out io.Writer, _ *cachev1alpha1.Memcached, servers []server, _ string) error {
+// serverTexts returns the stable names of mc, or else the addresses of servers.
+func serverTexts(mc *cachev1alpha1.Memcached, servers []server) []string {
+	if len(mc.Status.Servers) > 0 {
+		return mc.Status.Servers
+	}
+	texts := []string{}
 	for _, server := range servers {
+		texts = append(texts, server.String())
+	}
+	return texts
+}
+
+func writeList(out io.Writer, mc *cachev1alpha1.Memcached, servers []server, _ string) error {
+	for _, server := range serverTexts(mc, servers) {
 		if _, err := fmt.Fprintln(out, server); err != nil {
 			return err
 		}
@@ -141,14 +153,10 @@ func writeMcrouter(out io.Writer, mc *cachev1alpha1.Memcached, servers []server,
 	if mc.Spec.TLS != nil {
 		return errors.New("-o mcrouter: the Memcached has spec.tls, for which mcrouter needs options of its own: use -o list, and mcrouter's documentation of TLS")
 	}
-	addresses := []string{}
-	for _, server := range servers {
-		addresses = append(addresses, server.String())
-	}
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(map[string]any{
-		"pools": map[string]any{mc.Name: map[string]any{"servers": addresses}},
+		"pools": map[string]any{mc.Name: map[string]any{"servers": serverTexts(mc, servers)}},
 		"route": "PoolRoute|" + mc.Name,
 	})
 }
@@ -158,10 +166,13 @@ func writeLoki(out io.Writer, mc *cachev1alpha1.Memcached, _ []server, domain st
 	if mc.Spec.Auth != nil {
 		return errors.New("-o loki: Loki cannot authenticate, and the Memcached has spec.auth: restrict access by spec.networkPolicy or client certificates instead")
 	}
-	host := mc.Name + "." + mc.Namespace + ".svc"
-	_, err := fmt.Fprintf(out, "memcached_client:\n  addresses: dnssrvnoa+_memcached._tcp.%s.%s\n  consistent_hash: true\n", host, domain)
+	service := mc.Name
+	if mc.Spec.StableNames != nil {
+		service += "-nodes"
+	}
+	_, err := fmt.Fprintf(out, "memcached_client:\n  addresses: dnssrvnoa+_memcached._tcp.%s.%s.svc.%s\n  consistent_hash: true\n", service, mc.Namespace, domain)
 	if err == nil && mc.Spec.TLS != nil {
-		_, err = fmt.Fprintf(out, "  tls_enabled: true\n  tls_server_name: %s\n", host)
+		_, err = fmt.Fprintf(out, "  tls_enabled: true\n  tls_server_name: %s.%s.svc\n", mc.Name, mc.Namespace)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"testing"
 
@@ -27,6 +28,11 @@ func TestServers_Golden(t *testing.T) {
 			return write(out, memcachedOf(t, "{metadata: {namespace: shop, name: cache}, spec: {}}"), servers, "cluster.local")
 		})
 	}
+	named := memcachedOf(t, `{metadata: {namespace: shop, name: cache}, spec: {stableNames: {}},
+  status: {servers: ["cache-0.cache-nodes.shop.svc:11211", "cache-1.cache-nodes.shop.svc:11211"]}}`)
+	golden(t, "servers-named.txt", func(out io.Writer) error {
+		return errors.Join(writeList(out, named, servers, ""), writeMcrouter(out, named, servers, ""), writeLoki(out, named, servers, "cluster.local"))
+	})
 	golden(t, "servers-loki-tls.txt", func(out io.Writer) error {
 		return writeLoki(out, memcachedOf(t, "{metadata: {namespace: shop, name: cache}, spec: {tls: {secretName: pair}}}"), nil, "k8s.example.com")
 	})
