@@ -4,6 +4,7 @@ package reconcilers
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"time"
 
@@ -63,7 +64,7 @@ func (r *Reconciler) podChanged(ctx context.Context) predicate.Predicate {
 		switch {
 		case !ok || !ok2 || before.UID != after.UID || !equality.Semantic.DeepEqual(withoutNode(before), withoutNode(after)):
 			return true
-		case equality.Semantic.DeepEqual(nodes.Pods([]corev1.Pod{*before}), nodes.Pods([]corev1.Pod{*after})):
+		case reflect.DeepEqual(nodes.Pods([]corev1.Pod{*before}), nodes.Pods([]corev1.Pod{*after})):
 			return false
 		}
 		mc := &cachev1alpha1.Memcached{}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 func withStableNames(s *cachev1alpha1.MemcachedSpec) { s.StableNames = &cachev1alpha1.StableNames{} }
@@ -28,10 +29,14 @@ func namesOf(slice *discoveryv1.EndpointSlice) map[string]string {
 	return pods
 }
 
+func sliceOf(mc *cachev1alpha1.Memcached) *discoveryv1.EndpointSlice {
+	return &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: mc.Namespace, Name: mc.Name + "-nodes-ipv4"}}
+}
+
 // eventuallyNamed waits until the count ready pods of mc, none of which is terminating, have a stable name each, and returns them.
 func eventuallyNamed(t *testing.T, mc *cachev1alpha1.Memcached, count int) map[string]string {
 	t.Helper()
-	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: mc.Namespace, Name: mc.Name + "-nodes-ipv4"}}
+	slice := sliceOf(mc)
 	eventually(t, slice, "each pod should have a name", func(slice *discoveryv1.EndpointSlice) bool {
 		var named, running []string
 		for _, pod := range namesOf(slice) {
@@ -69,6 +74,24 @@ func TestStableNames_OutliveThePods(t *testing.T) {
 	}
 	suite.EventuallyReady(t, mc)
 
+	pod := podsIn(t, namespace)[0]
+	patched := pod.DeepCopy()
+	for i := range patched.Status.Conditions {
+		if patched.Status.Conditions[i].Type == corev1.PodReady {
+			patched.Status.Conditions[i].Status = corev1.ConditionFalse
+		}
+	}
+	testenv.NoError(t, suite.Client.Status().Update(t.Context(), patched))
+	eventually(t, sliceOf(mc), "no name for the pod that is not ready", func(slice *discoveryv1.EndpointSlice) bool {
+		return len(slice.Endpoints) == 3 && len(namesOf(slice)) == 2
+	})
+	suite.Get(t, patched)
+	patched.Status.Conditions = pod.Status.Conditions
+	testenv.NoError(t, suite.Client.Status().Update(t.Context(), patched))
+	if again := eventuallyNamed(t, mc, 3); !reflect.DeepEqual(again, after) {
+		t.Errorf("before %v, after one was not ready %v", after, again)
+	}
+
 	o.stop()
 	restarted := startOperator(t, namespace)
 	suite.Patch(t, mc, `{"spec":{"size":4}}`)
@@ -96,7 +119,7 @@ func TestStableNames_ComeAndGoWithoutPods(t *testing.T) {
 	suite.EventuallyReady(t, mc)
 	suite.Patch(t, mc, `{"spec":{"stableNames":null}}`)
 	suite.EventuallyGone(t, service(namespace, "cache-nodes"))
-	suite.EventuallyGone(t, &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache-nodes-ipv4"}})
+	suite.EventuallyGone(t, sliceOf(mc))
 	eventually(t, mc, "no servers", func(mc *cachev1alpha1.Memcached) bool { return len(mc.Status.Servers) == 0 })
 	if after := podNames(t, namespace); !slices.Equal(after, before) {
 		t.Errorf("pods were %v and are %v", before, after)
