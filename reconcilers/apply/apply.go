@@ -183,7 +183,7 @@ func (a *Applier) create(ctx context.Context, owner *Owner, rendered *prepared) 
 			return failed(rendered, err)
 		}
 		if followsPods(rendered) {
-			return a.lookAgain(ctx, owner, rendered, result.Err)
+			return a.refetch(ctx, owner, rendered, result.Err)
 		}
 		return a.adopt(ctx, owner, rendered)
 	case result.Err != nil:
@@ -198,9 +198,9 @@ func (a *Applier) create(ctx context.Context, owner *Owner, rendered *prepared) 
 // be applied to that version only.
 func followsPods(object *prepared) bool { return object.GroupVersionKind() == EndpointSliceKind }
 
-// lookAgain returns the conflict of a creation of rendered, which exists, and keeps the live object for the next look at it, unless it
+// refetch returns the conflict of a creation of rendered, which exists, and keeps the live object for the next look at it, unless it
 // is not owner's.
-func (a *Applier) lookAgain(ctx context.Context, owner *Owner, rendered *prepared, conflict error) Result {
+func (a *Applier) refetch(ctx context.Context, owner *Owner, rendered *prepared, conflict error) Result {
 	live, err := NewObject(a.scheme, rendered.GroupVersionKind())
 	if err != nil {
 		return failed(rendered, err)
