@@ -208,7 +208,7 @@ func stripMemcached(object any) (any, error) {
 }
 
 // stripPod keeps the fields of a pod that the status and the stable names are computed from: its identity, labels, age, node, zone,
-// addresses, controller, phase, and the conditions and container states that tell whether and why it is not running.
+// addresses, deletion cost, controller, phase, and the conditions and container states that tell whether and why it is not running.
 func stripPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
@@ -240,6 +240,9 @@ func stripPod(object any) (any, error) {
 	}
 	if zone, ok := pod.Labels[corev1.LabelTopologyZone]; ok {
 		stripped.Labels[corev1.LabelTopologyZone] = apply.Intern(zone)
+	}
+	if cost, ok := pod.Annotations[corev1.PodDeletionCost]; ok {
+		stripped.Annotations = map[string]string{corev1.PodDeletionCost: apply.Intern(cost)}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {

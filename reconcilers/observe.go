@@ -10,15 +10,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
-	"github.com/example/memcached-operator/reconcilers/apply"
-	"github.com/example/memcached-operator/reconcilers/nodes"
 	"github.com/example/memcached-operator/reconcilers/status"
 )
 
@@ -37,33 +33,20 @@ func (r *Reconciler) observe(ctx context.Context, req ctrl.Request) (*cachev1alp
 	if newest.GetUID() == mc.UID {
 		mc.Status, mc.ResourceVersion = newest.(*cachev1alpha1.Memcached).Status, newest.GetResourceVersion()
 	}
-	pods := &corev1.PodList{}
-	// The items are only read, so that no copy is needed.
-	err = r.client.List(ctx, pods, client.InNamespace(mc.Namespace), client.MatchingFields{podIndex: mc.Name}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return nil, nil, fmt.Errorf("listing the pods: %w", err)
-	}
-	isForeign := func(pod corev1.Pod) bool { return !isPodOf(mc, &pod) }
-	return mc, slices.DeleteFunc(pods.Items, isForeign), nil
+	pods, err := listPods(ctx, r.client, mc, client.MatchingFields{podIndex: mc.Name})
+	return mc, pods, err
 }
 
-// layout returns which of pods, those of mc, have which stable name now. It is empty without spec.stableNames, and where the
-// templates have no EndpointSlice, which remembers it.
-func (r *Reconciler) layout(ctx context.Context, templates *templateSet, owner *apply.Owner, mc *cachev1alpha1.Memcached, pods []corev1.Pod) (nodes.Layout, error) {
-	if mc.Spec.StableNames == nil || !slices.Contains(templates.Found.Kinds, apply.EndpointSliceKind) {
-		return nodes.Layout{}, nil
-	}
-	owned, err := templates.applier.Owned(ctx, owner, apply.EndpointSliceKind)
+// listPods returns the pods of mc, which selected selects. They must not be changed.
+func listPods(ctx context.Context, from client.Reader, mc *cachev1alpha1.Memcached, selected client.ListOption) ([]corev1.Pod, error) {
+	pods := &corev1.PodList{}
+	// The items are only read, so that no copy is needed.
+	err := from.List(ctx, pods, client.InNamespace(mc.Namespace), selected, client.UnsafeDisableDeepCopy)
 	if err != nil {
-		return nodes.Layout{}, err
+		return nil, fmt.Errorf("listing the pods: %w", err)
 	}
-	var endpointSlices []discoveryv1.EndpointSlice
-	for _, object := range owned {
-		if slice, ok := object.(*discoveryv1.EndpointSlice); ok {
-			endpointSlices = append(endpointSlices, *slice)
-		}
-	}
-	return nodes.Remembered(mc.Name, endpointSlices).Next(int(ptr.Deref(mc.Spec.Size, 1)), nodes.Pods(pods)), nil
+	isForeign := func(pod corev1.Pod) bool { return !isPodOf(mc, &pod) }
+	return slices.DeleteFunc(pods.Items, isForeign), nil
 }
 
 // isPodOf reports whether pod, whose labels name mc, is controlled by a workload of mc: by a

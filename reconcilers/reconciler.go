@@ -34,6 +34,8 @@ import (
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/status,verbs=patch
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
+// For the deletion costs of Memcacheds with stable names.
+// +kubebuilder:rbac:groups="",resources=pods,verbs=patch
 // OpenShift asks for it where endpoints have addresses of pods.
 // +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices/restricted,verbs=create
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -41,6 +43,7 @@ import (
 // Reconciler reconciles Memcacheds. Create it with New.
 type Reconciler struct {
 	client        client.Client
+	live          client.Reader
 	pendingWrites *apply.PendingWrites
 	contention    *apply.Contention
 
@@ -111,13 +114,18 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, templates 
 		r.recorder.recordChanges(ctx, mc, done.results, done.pruned)
 		return ctrl.Result{RequeueAfter: raceRequeueInterval}, false, nil
 	}
-	return r.report(ctx, templates, status.Observation{
+	result, reported, err = r.report(ctx, templates, status.Observation{
 		Memcached: mc, Pods: pods, RenderErr: done.renderErr, Results: done.results, SkippedKinds: done.skipped, PruneErr: done.pruneErr,
 	}, done.pruned)
+	if err == nil {
+		err = r.setDeletionCosts(ctx, mc, done.layout, pods)
+	}
+	return result, reported, err
 }
 
 // actions is what a reconcile did.
 type actions struct {
+	layout    nodes.Layout
 	renderErr error
 	results   []apply.Result
 	// skipped are the rendered objects of unavailable kinds.
@@ -133,11 +141,10 @@ func (r *Reconciler) act(ctx context.Context, templates *templateSet, mc *cachev
 		return done, nil
 	}
 	owner := templates.applier.Owner(mc)
-	layout, err := r.layout(ctx, templates, owner, mc, pods)
-	if err != nil {
+	if done.layout, err = r.layout(ctx, templates, owner, mc, pods); err != nil {
 		return done, err
 	}
-	rendered := r.render(templates, mc, layout)
+	rendered := r.render(templates, mc, done.layout)
 	if rendered.err != nil {
 		return actions{renderErr: rendered.err}, nil //nolint:nilerr // it goes to the status
 	}

@@ -82,6 +82,7 @@ func New(mgr ctrl.Manager, options Options) *Reconciler {
 	watches := &watches{mgr: mgr, pendingWrites: pendingWrites, kinds: map[schema.GroupVersionKind]bool{}}
 	r := &Reconciler{
 		client: mgr.GetClient(),
+		live:   mgr.GetAPIReader(),
 		newApplier: func(types *apply.Types) *apply.Applier {
 			return apply.New(mgr.GetClient(), mgr.GetAPIReader(), types, pendingWrites,
 				apply.Options{Reduce: reduce, Contention: contention})

@@ -3,9 +3,11 @@
 package reconcilers_test
 
 import (
+	"context"
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -105,6 +107,67 @@ func TestStableNames_OutliveThePods(t *testing.T) {
 			t.Errorf("request %v", request)
 		}
 	}
+}
+
+func TestStableNames_StayAtAScaleDown(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	startOperator(t, namespace)
+	mc := suite.NewMemcached(t, namespace, "cache", 4, withStableNames)
+	before := eventuallyNamed(t, mc, 4)
+	eventuallyCost(t, namespace, 4)
+	suite.Patch(t, mc, `{"spec":{"size":2}}`)
+	after := eventuallyNamed(t, mc, 2)
+	delete(before, "cache-2")
+	delete(before, "cache-3")
+	if !reflect.DeepEqual(after, before) {
+		t.Errorf("before %v, after %v", before, after)
+	}
+}
+
+// eventuallyCost waits until there are count pods, each with a deletion cost.
+func eventuallyCost(t *testing.T, namespace string, count int) {
+	t.Helper()
+	testenv.Eventually(t, "each pod should have a deletion cost", func(context.Context) (bool, error) {
+		pods := podsIn(t, namespace)
+		return len(pods) == count && !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Annotations[corev1.PodDeletionCost] == "" }), nil
+	})
+}
+
+// A new leader can have a cache of pods that is behind that of EndpointSlices.
+func TestStableNames_OfPodsThatTheCacheDoesNotShow(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	o := startOperator(t, namespace)
+	mc := suite.NewMemcached(t, namespace, "cache", 2, withStableNames)
+	before := eventuallyNamed(t, mc, 2)
+	o.stop()
+	for _, pod := range podsIn(t, namespace) {
+		if before["cache-0"] == pod.Name+" "+pod.Status.PodIP {
+			suite.Patch(t, &pod, `{"metadata":{"labels":{"hidden":"true"}}}`)
+		}
+	}
+	startWith(t, &suite, namespace, testenv.ManagerOptions{Wrap: withoutHiddenPods})
+	suite.Patch(t, mc, `{"spec":{"size":3}}`)
+	after := eventuallyNamed(t, mc, 3)
+	delete(after, "cache-2")
+	if !reflect.DeepEqual(after, before) {
+		t.Errorf("before %v, after %v", before, after)
+	}
+}
+
+// withoutHiddenPods leaves the pods with the label hidden out of what fills the cache.
+func withoutHiddenPods(next http.RoundTripper) http.RoundTripper {
+	return testenv.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		query := req.URL.Query()
+		if !strings.HasSuffix(req.URL.Path, "/pods") || !query.Has("watch") && !query.Has("resourceVersion") {
+			return next.RoundTrip(req)
+		}
+		query.Set("labelSelector", query.Get("labelSelector")+",!hidden")
+		req = req.Clone(req.Context())
+		req.URL.RawQuery = query.Encode()
+		return next.RoundTrip(req)
+	})
 }
 
 func TestStableNames_ComeAndGoWithoutPods(t *testing.T) {

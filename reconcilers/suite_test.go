@@ -55,7 +55,13 @@ func newOperator() *operator {
 
 func (o *operator) start(t *testing.T, e *testenv.Env, namespace string, options testenv.ManagerOptions) {
 	t.Helper()
-	options.Namespaces, options.Wrap = []string{namespace}, o.Wrap
+	wrap := options.Wrap
+	options.Namespaces, options.Wrap = []string{namespace}, func(next http.RoundTripper) http.RoundTripper {
+		if wrap != nil {
+			next = wrap(next)
+		}
+		return o.Wrap(next)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	manager, err := e.StartManager(ctx, options)

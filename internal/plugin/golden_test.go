@@ -129,6 +129,8 @@ status:
 		{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "cache", CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}},
 	}
 	golden(t, "status.txt", status{memcached: mc, objects: objects, rows: rows, now: now}.write)
+	named := memcachedOf(t, "{metadata: {namespace: shop, name: cache}, spec: {stableNames: {}}}")
+	golden(t, "status-named.txt", status{memcached: named, names: map[types.UID]string{rows[0].Pod.UID: "cache-1", rows[1].Pod.UID: "cache-0"}, rows: rows, now: now}.write)
 	golden(t, "status-empty.txt", status{memcached: memcachedOf(t, "{metadata: {namespace: shop, name: new}, spec: {}}"), now: now}.write)
 }
 

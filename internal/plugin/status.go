@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/printers"
 
@@ -24,10 +25,11 @@ import (
 
 const statusLong = `Status shows a Memcached: its conditions, its objects, and for each pod the node, and of memcached the version, how much of
 the memory is used, the hit ratio, evictions per second, connections, and skew. Hit ratio and skew are since memcached
-started, evictions over --interval. Skew is the gets and sets of a pod as a multiple of the mean of all pods.
+started, evictions over --interval. Skew is the gets and sets of a pod as a multiple of the mean of all pods. With
+spec.stableNames it shows which pod has which name.
 
 It needs permission to get the Memcached, list pods, create pods/portforward, and get the Secrets that the Memcached names.
-With permission to list them it shows the objects, of the kinds that the operator ships.`
+With permission to list them it shows the objects, of the kinds that the operator ships, and by EndpointSlices the stable names.`
 
 const statusExample = `  kubectl memcached status cache
   kubectl memcached status -n shop      # the only Memcached of the namespace`
@@ -36,8 +38,10 @@ const statusExample = `  kubectl memcached status cache
 type status struct {
 	memcached *cachev1alpha1.Memcached
 	objects   []metav1.PartialObjectMetadata
-	rows      []row
-	now       time.Time
+	// names are the stable names of pods by their UIDs.
+	names map[types.UID]string
+	rows  []row
+	now   time.Time
 }
 
 func (p *program) newStatusCommand() *cobra.Command {
@@ -80,6 +84,8 @@ func (p *program) status(cmd *cobra.Command, connection *connection, interval ti
 	view := status{memcached: mc}
 	objects, errObjects := s.Objects(ctx, mc, kinds)
 	view.objects = objects
+	names, errNames := s.StableNames(ctx, mc)
+	view.names = names
 	targets, errPods := s.targets(ctx, []cachev1alpha1.Memcached{*mc}, mc.Namespace, mc.Name)
 	rows, err := sampleTwice(ctx, s.pool, targets, interval)
 	if err != nil {
@@ -89,7 +95,7 @@ func (p *program) status(cmd *cobra.Command, connection *connection, interval ti
 	if err := view.write(p.streams.Out); err != nil {
 		return err
 	}
-	return p.printProblems(cmd, []error{errObjects, errPods}, rowErrors(rows))
+	return p.printProblems(cmd, []error{errObjects, errNames, errPods}, rowErrors(rows))
 }
 
 // shippedKinds returns the kinds of the embedded templates.
@@ -153,13 +159,16 @@ func (s status) write(out io.Writer) error {
 	for _, object := range s.objects {
 		objects.add(object.Kind+"/"+object.Name, s.age(object.CreationTimestamp))
 	}
-	pods := table{head: []string{"POD", "NODE", "READY", "RESTARTS", "VERSION", "FILL", "HIT RATIO", "EVICTIONS/S", "CONNECTIONS", "SKEW"}}
+	pods := table{head: []string{"POD", "NAME", "NODE", "READY", "RESTARTS", "VERSION", "FILL", "HIT RATIO", "EVICTIONS/S", "CONNECTIONS", "SKEW"}}
 	for _, r := range s.rows {
 		if r.err != nil {
-			pods.add(r.Pod.Name, r.node(), r.ready(), r.restarts(), podProblem(r.err))
+			pods.add(r.Pod.Name, s.name(r), r.node(), r.ready(), r.restarts(), podProblem(r.err))
 			continue
 		}
-		pods.add(r.Pod.Name, r.node(), r.ready(), r.restarts(), r.sample.Version, r.fill(), r.hitRatio(), r.perSecond(evictions), r.connections(), r.skewText())
+		pods.add(r.Pod.Name, s.name(r), r.node(), r.ready(), r.restarts(), r.sample.Version, r.fill(), r.hitRatio(), r.perSecond(evictions), r.connections(), r.skewText())
+	}
+	if mc.Spec.StableNames == nil {
+		pods.remove(1)
 	}
 	for _, t := range []table{conditions, objects, pods} {
 		if len(t.rows) == 0 {
@@ -174,6 +183,8 @@ func (s status) write(out io.Writer) error {
 	}
 	return nil
 }
+
+func (s status) name(r row) string { return cmp.Or(s.names[r.Pod.UID], none) }
 
 func (s status) age(since metav1.Time) string {
 	return duration.HumanDuration(s.now.Sub(since.Time))

@@ -5,6 +5,7 @@ package plugin
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -24,6 +25,14 @@ func (t *table) add(cells ...string) {
 		row[i] = printers.EscapeTerminal(oneLine(cell))
 	}
 	t.rows = append(t.rows, row)
+}
+
+// remove removes a column, which each row has.
+func (t *table) remove(column int) {
+	t.head = slices.Delete(t.head, column, column+1)
+	for i, row := range t.rows {
+		t.rows[i] = slices.Delete(row, column, column+1)
+	}
 }
 
 // oneLine keeps a text of several lines within its cell.

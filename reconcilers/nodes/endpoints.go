@@ -95,6 +95,13 @@ func (l *Layout) add(memcached string, endpoint discoveryv1.Endpoint) {
 	l.Slots[i].Addresses = append(l.Slots[i].Addresses, endpoint.Addresses...)
 }
 
+// Misses reports whether one of the slots of a Memcached with that size is held by none of pods.
+func (l Layout) Misses(size int, pods []Pod) bool {
+	return slices.ContainsFunc(l.Slots, func(slot Slot) bool {
+		return slot.Ordinal < size && !slices.ContainsFunc(pods, func(pod Pod) bool { return pod.UID == slot.UID })
+	})
+}
+
 // Next returns the layout of a Memcached with that size and pods, of which l is the one of before.
 func (l Layout) Next(size int, pods []Pod) Layout {
 	next := Layout{Slots: Assign(size, l.Slots, pods)}

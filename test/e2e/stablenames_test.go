@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/internal/memcached"
@@ -44,7 +45,8 @@ func TestStableNames_LeadToTheNextPod(t *testing.T) {
 		return found
 	}
 	replaced := podAt(first)
-	suite.Delete(t, &replaced)
+	// At once, so that the name has no pod before it has the next one.
+	testenv.NoError(t, suite.Client.Delete(t.Context(), &replaced, client.GracePeriodSeconds(0)))
 	testenv.Eventually(t, "0 should be another pod than "+replaced.Name, func(context.Context) (bool, string, error) {
 		now := address(0)
 		pod := podAt(now)

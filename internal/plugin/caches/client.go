@@ -12,9 +12,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -130,6 +132,27 @@ func (c *Client) Pods(ctx context.Context, namespace, name string) (map[client.O
 		}
 	}
 	return pods, nil
+}
+
+// StableNames returns the stable names of the pods of a Memcached by their UIDs; none without spec.stableNames.
+func (c *Client) StableNames(ctx context.Context, mc *cachev1alpha1.Memcached) (map[types.UID]string, error) {
+	names := map[types.UID]string{}
+	if mc.Spec.StableNames == nil {
+		return names, nil
+	}
+	list := &discoveryv1.EndpointSliceList{}
+	err := c.api.List(ctx, list, client.InNamespace(mc.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: mc.Name + "-nodes"})
+	if err != nil {
+		return nil, c.explain(err, need{verb: "list", resource: "endpointslices.discovery.k8s.io", namespace: mc.Namespace, purpose: "show the stable names"})
+	}
+	for _, slice := range list.Items {
+		for _, endpoint := range slice.Endpoints {
+			if endpoint.Hostname != nil && endpoint.TargetRef != nil {
+				names[endpoint.TargetRef.UID] = *endpoint.Hostname
+			}
+		}
+	}
+	return names, nil
 }
 
 // The labels of memcached pods, which are in the Deployment's immutable selector.

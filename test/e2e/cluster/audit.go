@@ -107,7 +107,6 @@ func permission(verb, group, resource string) string { return verb + " " + group
 // unused are permissions that the tests give the operator no cause to use, and why
 // it has them.
 var unused = map[string]string{
-	"list /pods":                                        streamed,
 	"list /services":                                    streamed,
 	"list apps/deployments":                             streamed,
 	"list policy/poddisruptionbudgets":                  streamed,
