@@ -168,7 +168,7 @@ func valueAt(value *typed.TypedValue, path *fieldpath.Set) any {
 	return value.ExtractItems(path).AsValue().Unstructured()
 }
 
-// isCompleted reports whether live is rendered, or that with more fields, or with texts in place of empty ones.
+// isCompleted reports whether live is rendered, or that with more fields, with texts in place of empty ones, or without empty lists.
 func isCompleted(rendered, live any) bool {
 	switch rendered := rendered.(type) {
 	case map[string]any:
@@ -179,7 +179,7 @@ func isCompleted(rendered, live any) bool {
 		return ok
 	case []any:
 		live, ok := live.([]any)
-		return ok && slices.EqualFunc(rendered, live, isCompleted)
+		return (ok || len(rendered) == 0) && slices.EqualFunc(rendered, live, isCompleted)
 	case nil, string:
 		return rendered == nil || rendered == "" || rendered == live
 	default:

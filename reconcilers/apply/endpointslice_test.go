@@ -116,3 +116,26 @@ func TestApply_ChangesAnEndpointSliceWhilePodsWait(t *testing.T) {
 		t.Error("a new address is taken for a change by another client")
 	}
 }
+
+// The API server stores no list for one that is rendered empty, as that of a slice is while no pod has a name.
+func TestApply_TakesAnEmptyListForNone(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t)
+	none := w.slice("10.0.0.1")
+	none.Object["endpoints"] = []any{}
+	for _, step := range []struct {
+		when   string
+		want   apply.Action
+		object *unstructured.Unstructured
+	}{
+		{"no pod", apply.Created, none}, {"still no pod", apply.Unchanged, none}, {"a pod", apply.Configured, w.slice("10.0.0.1")},
+		{"no pod any more", apply.Configured, none}, {"still none", apply.Unchanged, none},
+	} {
+		if result := w.apply(step.when, step.want, step.object)[0]; result.Mutation != "" {
+			t.Errorf("%s: it is said that the server changed %s", step.when, result.Mutation)
+		}
+		w.settle(step.object)
+	}
+	w.restart()
+	w.apply("after a restart", apply.Unchanged, none)
+}
