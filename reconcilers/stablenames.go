@@ -22,8 +22,8 @@ import (
 	"github.com/example/memcached-operator/reconcilers/nodes"
 )
 
-// deletionCostFieldManager is the field manager of the deletion costs of pods. Like apply.FieldManager, it must never change.
-const deletionCostFieldManager = apply.FieldManager + "-deletion-cost"
+// podFieldManager is the field manager of the annotations of pods. Like apply.FieldManager, it must never change.
+const podFieldManager = apply.FieldManager + "-pods"
 
 // highestDeletionCost is the deletion cost of the pod with the name of ordinal 0. It exceeds every ordinal, so that a pod without a
 // cost, which has no name yet, is deleted before those that have one.
@@ -70,7 +70,7 @@ func (r *Reconciler) setDeletionCosts(ctx context.Context, mc *cachev1alpha1.Mem
 			continue
 		}
 		pod := corev1ac.Pod(slot.Name, mc.Namespace).WithUID(slot.UID).WithAnnotations(map[string]string{corev1.PodDeletionCost: want})
-		switch err := r.client.Apply(ctx, pod, client.FieldOwner(deletionCostFieldManager)); {
+		switch err := r.client.Apply(ctx, pod, client.FieldOwner(podFieldManager)); {
 		case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 			log.FromContext(ctx).V(1).Info("The deletion cost of a pod was not set", "pod", slot.Name, "error", err.Error())
 		case err != nil:
