@@ -69,7 +69,7 @@ func (r *Reconciler) podChanged(ctx context.Context) predicate.Predicate {
 		}
 		mc := &cachev1alpha1.Memcached{}
 		err := r.client.Get(ctx, mapPodToMemcached(ctx, after)[0].NamespacedName, mc)
-		return err != nil || mc.Spec.StableNames != nil
+		return err != nil || mc.Spec.HasStableNames()
 	}}
 }
 

@@ -34,7 +34,7 @@ import (
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/status,verbs=patch
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
-// For the deletion costs of Memcacheds with stable names.
+// For the annotations of pods of Memcacheds with stable names.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=patch
 // OpenShift asks for it where endpoints have addresses of pods.
 // +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices/restricted,verbs=create
@@ -118,7 +118,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, templates 
 		Memcached: mc, Pods: pods, RenderErr: done.renderErr, Results: done.results, SkippedKinds: done.skipped, PruneErr: done.pruneErr,
 	}, done.pruned)
 	if err == nil {
-		err = r.setDeletionCosts(ctx, mc, done.layout, pods)
+		err = errors.Join(r.setDeletionCosts(ctx, mc, done.layout, pods), r.touchProxies(ctx, mc, done.results))
 	}
 	return result, reported, err
 }

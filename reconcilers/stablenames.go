@@ -4,13 +4,16 @@ package reconcilers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/ptr"
@@ -32,7 +35,7 @@ const highestDeletionCost = 1000
 // layout returns which of pods, those of mc, have which stable name now. It is empty without spec.stableNames, and where the
 // templates have no EndpointSlice, which remembers it.
 func (r *Reconciler) layout(ctx context.Context, templates *templateSet, owner *apply.Owner, mc *cachev1alpha1.Memcached, pods []corev1.Pod) (nodes.Layout, error) {
-	if mc.Spec.StableNames == nil || !slices.Contains(templates.Found.Kinds, apply.EndpointSliceKind) {
+	if !mc.Spec.HasStableNames() || !slices.Contains(templates.Found.Kinds, apply.EndpointSliceKind) {
 		return nodes.Layout{}, nil
 	}
 	owned, err := templates.applier.Owned(ctx, owner, apply.EndpointSliceKind)
@@ -47,6 +50,9 @@ func (r *Reconciler) layout(ctx context.Context, templates *templateSet, owner *
 	}
 	size := int(ptr.Deref(mc.Spec.Size, 1))
 	before := nodes.Remembered(mc.Name, endpointSlices)
+	if before.Listed, err = r.listed(ctx, templates, mc); err != nil {
+		return nodes.Layout{}, err
+	}
 	if before.Misses(size, nodes.Pods(pods)) {
 		// A pod is gone, or the cache of pods is behind that of EndpointSlices, as that of a new leader can be.
 		selected := client.MatchingLabels{podAppLabel: podApp, podOwnerLabel: mc.Name}
@@ -69,13 +75,69 @@ func (r *Reconciler) setDeletionCosts(ctx context.Context, mc *cachev1alpha1.Mem
 		if cost, observed := costs[slot.UID]; !observed || slot.Terminating || cost == want {
 			continue
 		}
-		pod := corev1ac.Pod(slot.Name, mc.Namespace).WithUID(slot.UID).WithAnnotations(map[string]string{corev1.PodDeletionCost: want})
-		switch err := r.client.Apply(ctx, pod, client.FieldOwner(podFieldManager)); {
-		case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-			log.FromContext(ctx).V(1).Info("The deletion cost of a pod was not set", "pod", slot.Name, "error", err.Error())
-		case err != nil:
-			return fmt.Errorf("setting the deletion cost of pod %s: %w", slot.Name, err)
+		if err := r.annotate(ctx, mc.Namespace, slot.Name, slot.UID, corev1.PodDeletionCost, want); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// annotate sets an annotation of a pod, unless another client has set it or the pod is gone.
+func (r *Reconciler) annotate(ctx context.Context, namespace, name string, uid types.UID, annotation, value string) error {
+	pod := corev1ac.Pod(name, namespace).WithUID(uid).WithAnnotations(map[string]string{annotation: value})
+	err := r.client.Apply(ctx, pod, client.FieldOwner(podFieldManager))
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		log.FromContext(ctx).V(1).Info("An annotation of a pod was not set", "pod", name, "annotation", annotation, "error", err.Error())
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("setting annotation %s of pod %s: %w", annotation, name, err)
+	}
+	return nil
+}
+
+const (
+	// proxyApp is the label podAppLabel of the proxies.
+	proxyApp = "memcached-proxy"
+	// proxyNodesAnnotation is on the pods of proxies, with the version of their list of nodes.
+	proxyNodesAnnotation = "cache.example.com/nodes-version"
+)
+
+// proxyNodes is the key of the list of nodes of the proxies of mc.
+func proxyNodes(mc *cachev1alpha1.Memcached) client.ObjectKey {
+	return client.ObjectKey{Namespace: mc.Namespace, Name: mc.Name + "-proxy-nodes"}
+}
+
+// listed returns how many nodes the proxies of mc were last told of; 0 without a list.
+func (r *Reconciler) listed(ctx context.Context, templates *templateSet, mc *cachev1alpha1.Memcached) (int, error) {
+	if mc.Spec.Proxy == nil || !slices.Contains(templates.Found.Kinds, configMapKind) {
+		return 0, nil
+	}
+	object, err := r.pendingWrites.Get(ctx, r.client, proxyNodes(mc), &corev1.ConfigMap{})
+	list, ok := object.(*corev1.ConfigMap)
+	if client.IgnoreNotFound(err) != nil {
+		return 0, fmt.Errorf("reading the list of nodes: %w", err)
+	}
+	if err != nil || !ok || !metav1.IsControlledBy(list, mc) {
+		return 0, nil
+	}
+	return strings.Count(list.Data["nodes"], "\n"), nil
+}
+
+var configMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")
+
+// touchProxies has the kubelets update the volumes of the proxies when results say that their list of nodes has changed: they do so
+// when the pod changes, and otherwise within a minute or two. If the operator ends before it, they do it then.
+func (r *Reconciler) touchProxies(ctx context.Context, mc *cachev1alpha1.Memcached, results []apply.Result) error {
+	i := slices.IndexFunc(results, func(result apply.Result) bool {
+		return result.Action == apply.Configured && result.Object.GroupVersionKind() == configMapKind && client.ObjectKeyFromObject(result.Object) == proxyNodes(mc)
+	})
+	if i < 0 {
+		return nil
+	}
+	pods, err := listPods(ctx, r.live, mc, client.MatchingLabels{podAppLabel: proxyApp, podOwnerLabel: mc.Name})
+	for _, pod := range pods {
+		err = errors.Join(err, r.annotate(ctx, pod.Namespace, pod.Name, pod.UID, proxyNodesAnnotation, results[i].Live.GetResourceVersion()))
+	}
+	return err
 }

@@ -37,14 +37,15 @@ type MemcachedStatus struct {
 	Selector string `json:"selector,omitempty"`
 
 	// endpoint is the host:port for clients. The host is a headless Service, which
-	// resolves to the address of every memcached pod.
+	// resolves to the address of every memcached pod; with spec.proxy it is the
+	// Service of the proxies.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Endpoint",xDescriptors={"urn:alm:descriptor:text"}
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// servers are the stable names of the pods as host:port, in the order of their
-	// numbers, with spec.stableNames. They change with the size, the port and the
-	// name of the Memcached alone.
+	// numbers, with spec.stableNames or spec.proxy. They change with the size, the
+	// port and the name of the Memcached alone.
 	// +optional
 	// +listType=atomic
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Servers",xDescriptors={"urn:alm:descriptor:text"}

@@ -167,7 +167,7 @@ func writeLoki(out io.Writer, mc *cachev1alpha1.Memcached, _ []server, domain st
 		return errors.New("-o loki: Loki cannot authenticate, and the Memcached has spec.auth: restrict access by spec.networkPolicy or client certificates instead")
 	}
 	service := mc.Name
-	if mc.Spec.StableNames != nil {
+	if mc.Spec.HasStableNames() {
 		service += "-nodes"
 	}
 	_, err := fmt.Fprintf(out, "memcached_client:\n  addresses: dnssrvnoa+_memcached._tcp.%s.%s.svc.%s\n  consistent_hash: true\n", service, mc.Namespace, domain)

@@ -167,7 +167,7 @@ func (s status) write(out io.Writer) error {
 		}
 		pods.add(r.Pod.Name, s.name(r), r.node(), r.ready(), r.restarts(), r.sample.Version, r.fill(), r.hitRatio(), r.perSecond(evictions), r.connections(), r.skewText())
 	}
-	if mc.Spec.StableNames == nil {
+	if !mc.Spec.HasStableNames() {
 		pods.remove(1)
 	}
 	for _, t := range []table{conditions, objects, pods} {

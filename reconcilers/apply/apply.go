@@ -29,8 +29,8 @@ const maxWrites = 8
 // written. The returned error is that of owner.Verify, after which nothing is written.
 //
 // If owner.MayReplacePods returns false, Apply only creates the objects that do not exist, which running pods
-// are not affected by and new ones may need, changes EndpointSlices, which follow the pods, and scales Deployments. All others
-// that differ are Deferred.
+// are not affected by and new ones may need, changes EndpointSlices, which follow the pods, and what has FollowsSizeAnnotation, and
+// scales Deployments. All others that differ are Deferred.
 func (a *Applier) Apply(ctx context.Context, owner *Owner, desired Desired) ([]Result, error) {
 	results, writes := a.plan(ctx, owner, desired)
 	for batch := range slices.Chunk(writes, maxWrites) {
@@ -57,7 +57,7 @@ func (a *Applier) plan(ctx context.Context, owner *Owner, desired Desired) (resu
 	for i, object := range desired {
 		results[i], planned[i] = a.compare(ctx, owner, object)
 		replacesPods = replacesPods || results[i].replacesPods
-		if planned[i] != nil && results[i].Live != nil && !followsPods(object) {
+		if planned[i] != nil && results[i].Live != nil && !mayPrecedePods(object) {
 			outdated = append(outdated, a.unscaled(results[i].Live)...)
 		}
 	}
@@ -65,7 +65,7 @@ func (a *Applier) plan(ctx context.Context, owner *Owner, desired Desired) (resu
 	for i, write := range planned {
 		switch {
 		case write == nil:
-		case mayUpdate || results[i].Live == nil || followsPods(desired[i]):
+		case mayUpdate || results[i].Live == nil || mayPrecedePods(desired[i]) && !results[i].replacesPods:
 			writes = append(writes, func() { results[i] = write() })
 		default:
 			results[i].Action = Deferred
@@ -192,27 +192,6 @@ func (a *Applier) create(ctx context.Context, owner *Owner, rendered *prepared) 
 	}
 	result.Action = Created
 	return result
-}
-
-// followsPods reports whether object is an EndpointSlice: it is rendered from pods and from its own version of before, so it may
-// be applied to that version only.
-func followsPods(object *prepared) bool { return object.GroupVersionKind() == EndpointSliceKind }
-
-// refetch returns the conflict of a creation of rendered, which exists, and keeps the live object for the next look at it, unless it
-// is not owner's.
-func (a *Applier) refetch(ctx context.Context, owner *Owner, rendered *prepared, conflict error) Result {
-	live, err := NewObject(a.scheme, rendered.GroupVersionKind())
-	if err != nil {
-		return failed(rendered, err)
-	}
-	if err := a.live.Get(ctx, client.ObjectKeyFromObject(rendered), live); err != nil {
-		return failed(rendered, fmt.Errorf("reading %s: %w", describe(rendered), err))
-	}
-	if !isOwnedBy(live, owner) {
-		return a.conflict(rendered, live, owner)
-	}
-	_ = a.pendingWrites.Write(rendered, func() (client.Object, error) { return a.reduce(live), nil })
-	return failed(rendered, conflict)
 }
 
 // update applies rendered to live, as the cache has it. It reads the object from the API server before, since the

@@ -94,22 +94,25 @@ func TestApply_FindsAnEndpointSliceThatNoCacheHolds(t *testing.T) {
 	w.mustHold("with its label", w.slice("10.0.0.2"))
 }
 
-// The pods must not be replaced now, and those that are get new addresses all the same.
-func TestApply_ChangesAnEndpointSliceWhilePodsWait(t *testing.T) {
+// The pods must not be replaced now. Those that are get new addresses all the same, and a list of them is changed with the size.
+func TestApply_ChangesEndpointsAndListsWhilePodsWait(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t)
 	deployment := w.deployment()
-	w.apply("at first", apply.Created, deployment, w.slice("10.0.0.1"))
+	list := func(nodes string) *unstructured.Unstructured {
+		return w.made("{apiVersion: v1, kind: ConfigMap, metadata: {name: cache-list, annotations: {cache.example.com/follows-size: 'true'}}, data: {nodes: " + nodes + "}}")
+	}
+	w.apply("at first", apply.Created, deployment, w.slice("10.0.0.1"), list("10.0.0.1"))
 	w.updateStatus(deployment, func(live *unstructured.Unstructured) { live.Object["status"] = map[string]any{"replicas": int64(3)} })
-	w.settle(deployment, w.slice("10.0.0.1"))
+	w.settle(deployment, w.slice("10.0.0.1"), list("10.0.0.1"))
 	container(deployment)["image"] = "memcached:1.6.46"
 	owner, states := w.applier.Owner(w.owner), map[string]bool{}
 	owner.MayReplacePods = func(outdated string) bool { states[outdated] = true; return false }
 	for _, address := range []string{"10.0.0.2", "10.0.0.3"} {
-		results, err := w.applier.Apply(t.Context(), owner, w.applier.Prepare([]*unstructured.Unstructured{deployment, w.slice(address)}))
+		results, err := w.applier.Apply(t.Context(), owner, w.applier.Prepare([]*unstructured.Unstructured{deployment, w.slice(address), list(address)}))
 		testenv.NoError(t, err)
-		if results[0].Action != apply.Deferred || results[1].Action != apply.Configured {
-			t.Errorf("Deployment %s, EndpointSlice %s", results[0].Action, results[1].Action)
+		if results[0].Action != apply.Deferred || results[1].Action != apply.Configured || results[2].Action != apply.Configured {
+			t.Errorf("Deployment %s, EndpointSlice %s, ConfigMap %s", results[0].Action, results[1].Action, results[2].Action)
 		}
 	}
 	if len(states) != 1 {

@@ -60,9 +60,15 @@ func Reduce(object client.Object) client.Object {
 		kept.fields.SetRawString(`"` + string(digest) + `"`)
 		kept.SetManagedFields(kept.entries[:])
 	}
-	if slice, ok := object.(*discoveryv1.EndpointSlice); ok {
+	switch object := object.(type) {
+	case *discoveryv1.EndpointSlice:
 		kept := kept.Object.(*discoveryv1.EndpointSlice)
-		kept.AddressType, kept.Endpoints = slice.AddressType, slice.Endpoints
+		kept.AddressType, kept.Endpoints = object.AddressType, object.Endpoints
+	case *corev1.ConfigMap:
+		if object.Annotations[FollowsSizeAnnotation] == "true" {
+			kept := kept.Object.(*corev1.ConfigMap)
+			kept.Annotations, kept.Data = map[string]string{FollowsSizeAnnotation: "true"}, object.Data
+		}
 	}
 	return kept.Object
 }

@@ -119,6 +119,13 @@ var Fields = []Field{
 		},
 	},
 	{
+		Path: "spec.proxy.service.annotations", Verb: "create", Resource: "services",
+		Why: "the same, for the Service of the proxies",
+		isSet: func(mc *cachev1alpha1.Memcached, _ Images) bool {
+			return mc.Spec.Proxy != nil && mc.Spec.Proxy.Service != nil && len(mc.Spec.Proxy.Service.Annotations) > 0
+		},
+	},
+	{
 		Path: "spec.networkPolicy", Verb: "create", Resource: "networkpolicies.networking.k8s.io",
 		Why:   "NetworkPolicies add up: where one lets nobody in, this one opens the pods",
 		isSet: func(mc *cachev1alpha1.Memcached, _ Images) bool { return mc.Spec.NetworkPolicy != nil },

@@ -39,11 +39,20 @@ func Pods(pods []corev1.Pod) []Pod {
 // name returns the stable name of the Memcached called memcached at ordinal: the first label of its DNS name.
 func name(memcached string, ordinal int) string { return fmt.Sprintf("%s-%d", memcached, ordinal) }
 
+// Hosts returns the stable names of a Memcached with that size as the names of hosts.
+func Hosts(memcached, namespace string, size int32) []string {
+	var hosts []string
+	for ordinal := range int(size) {
+		hosts = append(hosts, fmt.Sprintf("%s.%s-nodes.%s.svc", name(memcached, ordinal), memcached, namespace))
+	}
+	return hosts
+}
+
 // Servers returns the stable names of a Memcached with that size as host:port.
 func Servers(memcached, namespace string, size, port int32) []string {
-	var servers []string
-	for ordinal := range int(size) {
-		servers = append(servers, fmt.Sprintf("%s.%s-nodes.%s.svc:%d", name(memcached, ordinal), memcached, namespace, port))
+	servers := Hosts(memcached, namespace, size)
+	for i, host := range servers {
+		servers[i] = fmt.Sprintf("%s:%d", host, port)
 	}
 	return servers
 }
@@ -56,6 +65,8 @@ type Layout struct {
 	Slots []Slot
 	// Families are those of the pods' network, in the order of Families; each has an EndpointSlice, which may be empty.
 	Families []discoveryv1.AddressType
+	// Listed is how many of the names, the first ones, clients with a list of nodes know; 0 for none yet.
+	Listed int
 }
 
 // Remembered returns the layout that endpointSlices, those of the Memcached called memcached, hold.
@@ -105,6 +116,7 @@ func (l Layout) Misses(size int, pods []Pod) bool {
 // Next returns the layout of a Memcached with that size and pods, of which l is the one of before.
 func (l Layout) Next(size int, pods []Pod) Layout {
 	next := Layout{Slots: Assign(size, l.Slots, pods)}
+	next.Listed = l.listed(size, next.Slots)
 	for _, family := range Families {
 		inUse := slices.ContainsFunc(next.Slots, func(s Slot) bool { return s.address(family) != "" })
 		if inUse || slices.Contains(l.Families, family) {
@@ -112,6 +124,19 @@ func (l Layout) Next(size int, pods []Pod) Layout {
 		}
 	}
 	return next
+}
+
+// listed returns how many names clients should know of slots: those that they know up to size, and after these the ones that a pod
+// holds. So they know a new name when it leads to a pod, and an old one also while its pod is being replaced.
+func (l Layout) listed(size int, slots []Slot) int {
+	if l.Listed == 0 {
+		return size
+	}
+	n := min(l.Listed, size)
+	for slices.ContainsFunc(slots, func(s Slot) bool { return s.Ordinal == n }) {
+		n++
+	}
+	return n
 }
 
 // address returns the address of s of family, or "".

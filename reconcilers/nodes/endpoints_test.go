@@ -97,3 +97,29 @@ func TestLayout_KeepsTheFamilies(t *testing.T) {
 		t.Errorf("without pods %+v", none)
 	}
 }
+
+func TestLayout_ListsNamesThatPodsHold(t *testing.T) {
+	t.Parallel()
+	for sentence, test := range map[string]struct {
+		listed, size int
+		held         []int
+		want         int
+	}{
+		"all at first":                             {0, 3, nil, 3},
+		"no name before a pod holds it":            {2, 3, []int{0, 1}, 2},
+		"a name once a pod holds it":               {2, 3, []int{0, 1, 2}, 3},
+		"several, in their order":                  {2, 5, []int{0, 1, 2, 4}, 3},
+		"a name whose pod is being replaced":       {3, 3, []int{0, 1}, 3},
+		"no name beyond a smaller size":            {4, 3, []int{0, 1, 2}, 3},
+		"one beside a name that is being replaced": {3, 4, []int{0, 1, 3}, 4},
+		"none at size 0":                           {3, 0, nil, 0},
+	} {
+		var slots []Slot
+		for _, ordinal := range test.held {
+			slots = append(slots, Slot{Ordinal: ordinal})
+		}
+		if got := (Layout{Listed: test.listed}).listed(test.size, slots); got != test.want {
+			t.Errorf("%s: %d are listed, want %d", sentence, got, test.want)
+		}
+	}
+}

@@ -169,7 +169,7 @@ func (r *Renderer) render(mc *cachev1alpha1.Memcached, layout nodes.Layout) ([]*
 // input returns the input of the build for mc.
 func (r *Renderer) input(mc *cachev1alpha1.Memcached, layout nodes.Layout) (template.Input, error) {
 	values := r.defaults.valuesFor(mc, r.plain, r.openShift)
-	values.Nodes = nodesValues(mc, layout)
+	values.Nodes, values.Proxy = nodesValues(mc, layout), proxyValues(mc, layout, r.openShift)
 	return newInput(mc, values)
 }
 

@@ -3,6 +3,8 @@
 package render
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/guarded"
@@ -53,8 +56,61 @@ type Values struct {
 	OmitPreStop bool `json:"omitPreStop,omitempty"`
 	// OpenShift is true on OpenShift, which assigns users and groups to pods.
 	OpenShift bool `json:"openShift,omitempty"`
-	// Nodes is present with spec.stableNames.
+	// Nodes is present with spec.stableNames and with spec.proxy.
 	Nodes *NodesValues `json:"nodes,omitempty"`
+	// Proxy is present with spec.proxy.
+	Proxy *ProxyValues `json:"proxy,omitempty"`
+}
+
+// ProxyValues holds the values of the proxies.
+type ProxyValues struct {
+	// Replicas is spec.proxy.size, and 0 while spec.size is: no pod runs then.
+	Replicas int32 `json:"replicas"`
+	// Nodes is the content of the file of nodes: a line "- <host> <port>" for each stable name.
+	Nodes string `json:"nodes,omitempty"`
+	// MaxItemSize is that of the Memcached in bytes, rounded up to whole chunks, and Megabytes a memory of which it is half at most.
+	MaxItemSize string `json:"maxItemSize,omitempty"`
+	Megabytes   string `json:"megabytes,omitempty"`
+	// OpenShift is that of Values. The others say which fields of the spec for all pods are set.
+	OpenShift         bool `json:"openShift,omitempty"`
+	ImagePullSecrets  bool `json:"imagePullSecrets,omitempty"`
+	NodeSelector      bool `json:"nodeSelector,omitempty"`
+	Tolerations       bool `json:"tolerations,omitempty"`
+	PriorityClassName bool `json:"priorityClassName,omitempty"`
+	NetworkPolicy     bool `json:"networkPolicy,omitempty"`
+}
+
+// proxyValues returns the values of the proxies of mc.
+func proxyValues(mc *cachev1alpha1.Memcached, layout nodes.Layout, openShift bool) *ProxyValues {
+	spec := &mc.Spec
+	if spec.Proxy == nil {
+		return nil
+	}
+	v := &ProxyValues{
+		OpenShift:         openShift,
+		ImagePullSecrets:  len(spec.ImagePullSecrets) > 0,
+		NodeSelector:      len(spec.NodeSelector) > 0,
+		Tolerations:       len(spec.Tolerations) > 0,
+		PriorityClassName: spec.PriorityClassName != nil,
+		NetworkPolicy:     spec.NetworkPolicy != nil,
+	}
+	size := ptr.Deref(spec.Size, 1)
+	if size > 0 {
+		v.Replicas = ptr.Deref(spec.Proxy.Size, 2)
+	}
+	listed := cmp.Or(int32(layout.Listed), size, 1) // also at size 0: a list must have a node
+	for _, host := range nodes.Hosts(mc.Name, mc.Namespace, listed) {
+		v.Nodes += fmt.Sprintf("- %s %d\n", host, ptr.Deref(spec.ContainerPort, 11211))
+	}
+	item := shippedCapacity.maxItemSize
+	if spec.MaxItemSize != nil {
+		item = max(item, spec.MaxItemSize.Value())
+	}
+	const chunk = maxChunk * kibibyte
+	item = (item + chunk - 1) / chunk * chunk
+	v.MaxItemSize = strconv.FormatInt(item, 10)
+	v.Megabytes = strconv.FormatInt(max(shippedCapacity.megabytes, ceil(2*item)), 10)
+	return v
 }
 
 // NodesValues holds which pod has which stable name, as observed.
@@ -76,7 +132,7 @@ type EndpointsValues struct {
 
 // nodesValues returns the values of mc, whose pods have the names in layout.
 func nodesValues(mc *cachev1alpha1.Memcached, layout nodes.Layout) *NodesValues {
-	if mc.Spec.StableNames == nil {
+	if !mc.Spec.HasStableNames() {
 		return nil
 	}
 	of := func(family discoveryv1.AddressType) *EndpointsValues {

@@ -12,6 +12,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/internal/sanitize"
@@ -68,6 +69,7 @@ func firstResult(o Observation) evaluation {
 		podsNotRunning,           // image pull, scheduling, crash loop: the kubelet's or scheduler's message
 		progressDeadlineExceeded, // no progress, and no pod has a reason
 		rollingOut,               // in progress
+		othersRollingOut,         // the same for other Deployments, such as the proxies
 	}
 	for _, check := range checks {
 		if result := check(o); result != nil {
@@ -192,9 +194,17 @@ func podCreationFailed(o Observation) *evaluation {
 	if o.Deployment == nil {
 		return nil
 	}
-	for _, c := range o.Deployment.Status.Conditions {
+	if failure := replicaFailure(o.Deployment); failure != nil {
+		return &evaluation{reconciling, cmp.Or(failure.Reason, "FailedCreate"), failure.Message}
+	}
+	return nil
+}
+
+// replicaFailure returns the condition of d that says why its pods cannot be created, or nil.
+func replicaFailure(d *appsv1.Deployment) *appsv1.DeploymentCondition {
+	for i, c := range d.Status.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
-			return &evaluation{reconciling, cmp.Or(c.Reason, "FailedCreate"), c.Message}
+			return &d.Status.Conditions[i]
 		}
 	}
 	return nil
@@ -213,7 +223,7 @@ func podsNotRunning(o Observation) *evaluation {
 			found = &evaluation{reconciling, reason, fmt.Sprintf("pod %s: %s", pod.Name, message)}
 		}
 	}
-	if found != nil && timedOut(o) {
+	if found != nil && timedOut(o.Deployment) {
 		found.state = stalled
 	}
 	return found
@@ -221,7 +231,7 @@ func podsNotRunning(o Observation) *evaluation {
 
 // progressDeadlineExceeded reports a rollout without progress.
 func progressDeadlineExceeded(o Observation) *evaluation {
-	if !timedOut(o) {
+	if !timedOut(o.Deployment) {
 		return nil
 	}
 	return &evaluation{stalled, "ProgressDeadlineExceeded", "the rollout has made no progress within its deadline: " + counts(o)}
@@ -242,12 +252,36 @@ func rollingOut(o Observation) *evaluation {
 		}
 		return &evaluation{reconciling, cachev1alpha1.ReasonRollingOut, "scaling to zero"}
 	}
-	s := d.Status
-	done := s.ObservedGeneration >= d.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want
+	done := isRolledOut(d)
 	if done && int32(len(podNames(o.Pods))) >= want { // the cache of pods may be behind, and status.nodes belongs to Ready
 		return nil
 	}
 	return &evaluation{reconciling, cachev1alpha1.ReasonRollingOut, counts(o) + missing(o, done)}
+}
+
+// isRolledOut reports whether all pods of d are up to date and available.
+func isRolledOut(d *appsv1.Deployment) bool {
+	s, want := d.Status, ptr.Deref(d.Spec.Replicas, 1)
+	return s.ObservedGeneration >= d.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want
+}
+
+// othersRollingOut reports the first Deployment beside that of the memcached pods that is not rolled out.
+func othersRollingOut(o Observation) *evaluation {
+	for _, result := range o.Results {
+		d, ok := result.Live.(*appsv1.Deployment)
+		if !ok || d.Name == o.Memcached.Name || isRolledOut(d) {
+			continue
+		}
+		text := fmt.Sprintf("Deployment %s: %d of %d pods are available", d.Name, d.Status.AvailableReplicas, ptr.Deref(d.Spec.Replicas, 1))
+		if failure := replicaFailure(d); failure != nil {
+			text += ": " + failure.Message
+		}
+		if timedOut(d) {
+			return &evaluation{stalled, "ProgressDeadlineExceeded", text}
+		}
+		return &evaluation{reconciling, cachev1alpha1.ReasonRollingOut, text}
+	}
+	return nil
 }
 
 // missing returns what a roll-out waits for beyond the counts: its pods are counted as done, and their names are not known,
@@ -280,9 +314,9 @@ func readyPods(o Observation) int32 {
 }
 
 // timedOut reports whether the rollout has exceeded its progress deadline.
-func timedOut(o Observation) bool {
-	return o.Deployment != nil && o.Deployment.Status.ObservedGeneration >= o.Deployment.Generation &&
-		slices.ContainsFunc(o.Deployment.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+func timedOut(d *appsv1.Deployment) bool {
+	return d != nil && d.Status.ObservedGeneration >= d.Generation &&
+		slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
 			return c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
 		})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,6 +86,23 @@ func stateOf(t *testing.T, status cachev1alpha1.MemcachedStatus) state {
 var evaluations = map[string]row{
 	"is ready": {
 		nil, ready, "Ready", "all pods are up to date and ready", true,
+	},
+	"is ready with its proxies": {
+		proxies(2), ready, "Ready", "all pods are up to date and ready", true,
+	},
+	"is reconciling until all proxies are available": {
+		proxies(1), reconciling, "RollingOut", "Deployment cache-proxy: 1 of 2 pods are available", true,
+	},
+	"is not available without a proxy": {
+		proxies(0), reconciling, "RollingOut", "Deployment cache-proxy: 0 of 2 pods are available", false,
+	},
+	"says why no proxy can be created": {
+		proxies(0, appsv1.DeploymentCondition{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota"}),
+		reconciling, "RollingOut", "Deployment cache-proxy: 0 of 2 pods are available: exceeded quota", false,
+	},
+	"is stalled when the proxies make no progress": {
+		proxies(1, appsv1.DeploymentCondition{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}),
+		stalled, "ProgressDeadlineExceeded", "Deployment cache-proxy: 1 of 2 pods are available", true,
 	},
 	"is ready without a Deployment once the objects exist": {
 		noDeployment, ready, "Ready", "every object matches its template", false,

@@ -261,3 +261,17 @@ func applied(result apply.Result) given {
 		o.Results = append(o.Results, added)
 	}
 }
+
+// proxies adds two proxies, of which that many are available.
+func proxies(available int32, conditions ...appsv1.DeploymentCondition) given {
+	return func(o *Observation) {
+		o.Memcached.Spec.Proxy = &cachev1alpha1.Proxy{Size: new(int32(2))}
+		o.Results = append(o.Results, apply.Result{Object: object("Deployment", "cache-proxy"), Action: apply.Unchanged, Live: &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cache-proxy"},
+			Spec:       appsv1.DeploymentSpec{Replicas: new(int32(2))},
+			Status: appsv1.DeploymentStatus{
+				Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: available, AvailableReplicas: available, Conditions: conditions,
+			},
+		}})
+	}
+}

@@ -28,6 +28,9 @@ import (
 // MainContainer is the name of the container that runs memcached, as in the operator-sdk tutorial.
 const MainContainer = "memcached"
 
+// proxySuffix follows the name of a Memcached in those of the Deployment and the Service of its proxies.
+const proxySuffix = "-proxy"
+
 // Observation is the input of a status.
 type Observation struct {
 	// Memcached is the custom resource as it was read, with its last status.
@@ -149,7 +152,10 @@ func Compute(o Observation) cachev1alpha1.MemcachedStatus {
 		Image:              mc.Status.Image,
 		ObservedGeneration: mc.Generation,
 	}
-	if mc.Spec.StableNames != nil {
+	if mc.Spec.Proxy != nil {
+		status.Endpoint = fmt.Sprintf("%s.%s.svc:%d", mc.Name+proxySuffix, mc.Namespace, port)
+	}
+	if mc.Spec.HasStableNames() {
 		status.Servers = nodes.Servers(mc.Name, mc.Namespace, ptr.Deref(mc.Spec.Size, 1), port)
 	}
 	if d := o.Deployment; d != nil {
@@ -240,16 +246,26 @@ func condition(kind string, isTrue bool, reason, message string) metav1.Conditio
 }
 
 // available returns the condition Available: whether at least half of the desired pods are ready, so that it does not depend
-// on the settings of roll-outs. It is False at size 0.
+// on the settings of roll-outs. It is False at size 0, and while no proxy is ready of a Memcached with proxies.
 func available(o Observation) metav1.Condition {
 	switch {
 	case size(o) == 0:
 		return condition(cachev1alpha1.ConditionAvailable, false, cachev1alpha1.ReasonScaledToZero, "size is 0")
+	case o.Memcached.Spec.Proxy != nil && !hasProxy(o):
+		return condition(cachev1alpha1.ConditionAvailable, false, cachev1alpha1.ReasonTooFewPodsReady, "no proxy is ready to serve")
 	case o.Deployment != nil && readyPods(o)*2 >= size(o):
 		return condition(cachev1alpha1.ConditionAvailable, true, cachev1alpha1.ReasonMinimumPodsReady, "at least half of the pods are ready to serve")
 	default:
 		return condition(cachev1alpha1.ConditionAvailable, false, cachev1alpha1.ReasonTooFewPodsReady, "fewer than half of the pods are ready to serve")
 	}
+}
+
+// hasProxy reports whether a proxy is ready.
+func hasProxy(o Observation) bool {
+	return slices.ContainsFunc(o.Results, func(result apply.Result) bool {
+		d, ok := result.Live.(*appsv1.Deployment)
+		return ok && d.Name == o.Memcached.Name+proxySuffix && d.Status.ReadyReplicas > 0
+	})
 }
 
 // size returns the number of desired pods: that of the Deployment, which templates and patches can

@@ -29,6 +29,7 @@ var children = []schema.GroupVersionResource{
 	{Group: "monitoring.coreos.com", Version: "v1", Resource: "servicemonitors"},
 	{Group: "monitoring.coreos.com", Version: "v1", Resource: "prometheusrules"},
 	{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"},
+	{Version: "v1", Resource: "configmaps"},
 }
 
 func TestReconcile_RevertsDriftAndRestartsNoPod(t *testing.T) {
@@ -46,6 +47,8 @@ func TestReconcile_RevertsDriftAndRestartsNoPod(t *testing.T) {
 			patches["it is scaled by hand"] = `{"spec":{"replicas":3}}`
 		case "networkpolicies":
 			name += "-clients"
+		case "configmaps":
+			name += "-proxy-nodes"
 		case "endpointslices":
 			name += "-nodes-ipv4"
 			slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}

@@ -54,6 +54,7 @@ func TestPrometheus_ScrapesTheCaches(t *testing.T) {
 		spec.TLS = &cachev1alpha1.TLS{SecretName: cachev1alpha1.ObjectName(secret.Name), ClientAuth: new(cachev1alpha1.ClientAuthRequire)}
 		spec.Auth = &cachev1alpha1.Auth{SecretName: cachev1alpha1.ObjectName(users.Name)}
 		spec.Metrics.Port = new(int32(9151))
+		spec.Proxy = nil // it excludes both
 	})
 	prometheus := suite.Prometheus(t, namespace, names...)
 	for _, name := range names {

@@ -25,7 +25,7 @@ type removal struct {
 func removals(n *node) []removal {
 	v, _ := valuesOf(n)
 	switch {
-	case slices.Contains([]string{"spec.size", "spec.paused"}, n.path):
+	case slices.Contains([]string{"spec.size", "spec.proxy.size", "spec.paused"}, n.path): // no pods run here
 		return nil
 	case n.name != "":
 		if _, ok := find(indispensable, n.path); ok || n.isRequired() {

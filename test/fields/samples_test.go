@@ -19,6 +19,7 @@ type sample struct {
 // samples are found by the longest end of a property's path.
 var samples = map[string]sample{
 	"spec.size":                   {valid: 2, boundary: []any{0, 1000}},
+	"proxy.size":                  {valid: 3, boundary: []any{1, 100}},
 	"spec.image":                  {valid: image, boundary: []any{"a", "example.com/" + strings.Repeat("a", 500)}, refused: []any{"my image"}},
 	"metrics.image":               {valid: image, boundary: []any{"a", "example.com/" + strings.Repeat("a", 500)}, refused: []any{"my image"}},
 	"spec.memory":                 {valid: "128Mi", boundary: []any{"16Mi", "1Ti", 17825792}, refused: []any{"15Mi", "1025Gi", "1e9", "garbage", -1}},

@@ -53,7 +53,7 @@ type given struct {
 func start(t *testing.T, g given) *pod {
 	t.Helper()
 	p := &pod{port: freePort(t), ended: make(chan struct{})}
-	p.spec = rendered(t, g, p.port)
+	p.spec = rendered(t, g, "cache", p.port)
 	p.volumes = volumesOf(t, p.spec, g.secrets)
 	box := sandbox{UID: uint32(*p.spec.SecurityContext.RunAsUser), GID: uint32(*p.spec.SecurityContext.RunAsGroup)}
 	for _, c := range append(p.spec.InitContainers, p.spec.Containers...) {
@@ -61,6 +61,13 @@ func start(t *testing.T, g given) *pod {
 		made.Cgroup = g.cgroup
 		box.Containers = append(box.Containers, made)
 	}
+	p.run(t, box)
+	return p
+}
+
+// run runs box as the containers of p, until the test ends.
+func (p *pod) run(t *testing.T, box sandbox) {
+	t.Helper()
 	command, err := box.command()
 	testenv.NoError(t, err)
 	command.Stdout, command.Stderr = &p.output, &p.output
@@ -84,11 +91,10 @@ func start(t *testing.T, g given) *pod {
 			t.Logf("the last that the pod wrote:\n%s", text[max(0, len(text)-2000):])
 		}
 	})
-	return p
 }
 
-// rendered is the pod that the templates make of a Memcached whose port is port.
-func rendered(t *testing.T, g given, port string) corev1.PodSpec {
+// rendered is the pod of the Deployment called name that the templates make of a Memcached, cache, whose port is port.
+func rendered(t *testing.T, g given, name, port string) corev1.PodSpec {
 	t.Helper()
 	mc := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Name: "cache", Namespace: "default", UID: "0"}}
 	testenv.NoError(t, yaml.UnmarshalStrict([]byte(g.spec), &mc.Spec))
@@ -104,13 +110,13 @@ func rendered(t *testing.T, g given, port string) corev1.PodSpec {
 	objects, err := renderer.Render(mc)
 	testenv.NoError(t, err)
 	for _, object := range objects {
-		if object.GetKind() == "Deployment" {
+		if object.GetKind() == "Deployment" && object.GetName() == name {
 			var deployment appsv1.Deployment
 			testenv.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &deployment))
 			return deployment.Spec.Template.Spec
 		}
 	}
-	t.Fatal("no Deployment is rendered")
+	t.Fatalf("no Deployment %s is rendered", name)
 	return corev1.PodSpec{}
 }
 

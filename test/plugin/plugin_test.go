@@ -117,6 +117,7 @@ func TestPermissions_AreOneLine(t *testing.T) {
 	objects := []rbacv1.PolicyRule{
 		allow("", "services", "list"), allow("networking.k8s.io", "networkpolicies", "list"), allow("apps", "deployments", "list"),
 		allow("policy", "poddisruptionbudgets", "list"), allow("discovery.k8s.io", "endpointslices", "list"),
+		allow("", "configmaps", "list"),
 	}
 	users := map[string]string{
 		"nobody":    newUser(t, namespace, "nobody"),
@@ -160,8 +161,8 @@ func TestPermissions_AreOneLine(t *testing.T) {
 	t.Run("kinds of objects", func(t *testing.T) {
 		t.Parallel()
 		got := run(t, "status", "plain", "-n", namespace, "--as="+users["partial"])
-		want := missing("status", "list deployments.apps, endpointslices.discovery.k8s.io, poddisruptionbudgets.policy"+in, "show the objects of the Memcached",
-			"list on deployments.apps, endpointslices.discovery.k8s.io, poddisruptionbudgets.policy")
+		want := missing("status", "list configmaps, deployments.apps, endpointslices.discovery.k8s.io, poddisruptionbudgets.policy"+in, "show the objects of the Memcached",
+			"list on configmaps, deployments.apps, endpointslices.discovery.k8s.io, poddisruptionbudgets.policy")
 		if got.code != 1 || got.stderr != want || !strings.Contains(got.out, "\nService/plain ") || strings.Contains(got.out, "\nDeployment/plain ") {
 			t.Errorf("the exit code is %d and the output\n%s%s", got.code, got.out, got.stderr)
 		}

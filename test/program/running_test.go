@@ -97,13 +97,13 @@ func TestLeaderElection_ReleasesTheLease(t *testing.T) {
 		}
 		return *lease.Spec.HolderIdentity
 	}
-	// A ConfigMap is in the templates of the first operator only.
+	// A LimitRange is in the templates of the first operator only.
 	metadata := metav1.ObjectMeta{Namespace: namespace, Name: "settings"}
-	suite.Create(t, &rbacv1.Role{ObjectMeta: metadata, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: preflight.Verbs}}},
+	suite.Create(t, &rbacv1.Role{ObjectMeta: metadata, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"limitranges"}, Verbs: preflight.Verbs}}},
 		&rbacv1.RoleBinding{ObjectMeta: metadata, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "settings"}, Subjects: []rbacv1.Subject{
 			{Kind: rbacv1.ServiceAccountKind, Namespace: controlplane.OperatorNamespace, Name: controlplane.OperatorServiceAccount},
 		}})
-	first, _ := startReady(t, namespace, append(slices.Clone(args), "--manifests-dir="+site(t, map[string]string{"configmap.yaml": configMap}))...)
+	first, _ := startReady(t, namespace, append(slices.Clone(args), "--manifests-dir="+site(t, map[string]string{"limits.yaml": limitRange}))...)
 	testenv.Eventually(t, "the first operator should lead", func() bool { return holder() != "" })
 	leader := holder()
 	second, _ := startReady(t, namespace, args...)
@@ -111,7 +111,7 @@ func TestLeaderElection_ReleasesTheLease(t *testing.T) {
 		t.Error("a second operator took the lease of the first")
 	}
 	settled(t, &suite, suite.NewMemcached(t, namespace, "one", 0))
-	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "one-settings"}}
+	settings := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "one-settings"}}
 	suite.Get(t, settings)
 
 	if status := first.Terminate(t); status != 0 {

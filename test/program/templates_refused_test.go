@@ -25,6 +25,9 @@ import (
 
 const (
 	configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n"
+	// limitRange and quota are of kinds that the shipped templates do not have.
+	limitRange = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: settings}\nspec: {limits: [{type: Pod, max: {cpu: 1}}]}\n"
+	quota      = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: settings}\nspec: {hard: {pods: 9}}\n"
 	// roles are the ClusterRoles that `make deploy` gives the operator for its work.
 	managerRole   = "memcached-operator-manager-role"
 	templatesRole = "memcached-operator-manager-templates-role"
@@ -117,15 +120,14 @@ func TestPermissions_ReportedRulesSuffice(t *testing.T) {
 	bind(t, subject, "", templatesRole)
 	args := []string{
 		"--kubeconfig=" + testenv.Kubeconfig(t, cfg, ""), "--watch-namespaces=" + subject.Namespace, "--manifests-dir=" + site(t, map[string]string{
-			"configmap.yaml": configMap,
-			"limits.yaml":    "apiVersion: v1\nkind: LimitRange\nmetadata: {name: x}\nspec: {limits: [{type: Pod, max: {cpu: 1}}]}\n",
+			"quota.yaml": quota, "limits.yaml": limitRange,
 		}),
 	}
 	text := refuseInLines(t, args...)
 	contains(t, text, "permission is missing; add these rules to the operator's Role in namespace "+subject.Namespace)
 
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "more-for-" + subject.Namespace}, Rules: rules(t, text)}
-	if len(role.Rules) != 2 || role.Rules[0].Resources[0] != "configmaps" || role.Rules[1].Resources[0] != "limitranges" {
+	if len(role.Rules) != 2 || role.Rules[0].Resources[0] != "limitranges" || role.Rules[1].Resources[0] != "resourcequotas" {
 		t.Errorf("the rules are not for the two kinds that were added: %v", role.Rules)
 	}
 	suite.Create(t, role)
@@ -145,7 +147,7 @@ func TestPermissions_RolesInNamespacesSuffice(t *testing.T) {
 
 	text := refuseInLines(t, "--kubeconfig="+file)
 	contains(t, text, "add these rules to the operator's ClusterRole (")
-	if rules := rules(t, text); len(rules) != 9 {
+	if rules := rules(t, text); len(rules) != 10 {
 		t.Errorf("not all of the operator's rules are named, but %d:\n%s", len(rules), text)
 	}
 	p := start(t, "--kubeconfig="+file, "--watch-namespaces="+subject.Namespace, "--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=0")
@@ -163,7 +165,7 @@ func TestPermissions_OfOneNamespaceAreItsOwnMatter(t *testing.T) {
 	cfg, subject := identity(t)
 	other, gone := suite.NewNamespace(t), "gone-"+subject.Namespace
 	settings := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "settings-of-" + subject.Namespace}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: preflight.Verbs},
+		{APIGroups: []string{""}, Resources: []string{"limitranges"}, Verbs: preflight.Verbs},
 	}}
 	suite.Create(t, settings)
 	removeAfter(t, settings)
@@ -189,7 +191,7 @@ func TestPermissions_OfOneNamespaceAreItsOwnMatter(t *testing.T) {
 	testenv.NoError(t, suite.Client.DeleteAllOf(t.Context(), &rbacv1.RoleBinding{}, client.InNamespace(other)))
 	ours := suite.NewMemcached(t, subject.Namespace, "while-running", 0)
 	settled(t, &suite, ours)
-	addConfigMap(t, site, "one")
+	addLimitRange(t, site, "one")
 	eventuallyHas(t, ours, "one")
 	if status := p.Terminate(t); status != 0 {
 		t.Errorf("the exit status is %d", status)
@@ -213,7 +215,7 @@ func TestPermissions_OfOneNamespaceAreItsOwnMatter(t *testing.T) {
 	}
 
 	bind(t, subject, other, roles[2])
-	addConfigMap(t, site, "two") // Each reload looks at the permissions.
+	addLimitRange(t, site, "two") // Each reload looks at the permissions.
 	eventuallyHas(t, ours, "two")
 	eventuallyHas(t, theirs, "two")
 	settled(t, &suite, theirs)
@@ -223,21 +225,21 @@ func TestPermissions_OfOneNamespaceAreItsOwnMatter(t *testing.T) {
 	}
 }
 
-// addConfigMap adds a ConfigMap to dir, a result of site.
-func addConfigMap(t *testing.T, dir, name string) {
+// addLimitRange adds a LimitRange to dir, a result of site.
+func addLimitRange(t *testing.T, dir, name string) {
 	t.Helper()
 	dir = filepath.Join(dir, "components", "site")
-	testenv.WriteFile(t, filepath.Join(dir, name+".yaml"), strings.Replace(configMap, "settings", name, 1))
+	testenv.WriteFile(t, filepath.Join(dir, name+".yaml"), strings.Replace(limitRange, "settings", name, 1))
 	kustomization := filepath.Join(dir, "kustomization.yaml")
 	content, err := os.ReadFile(kustomization)
 	testenv.NoError(t, err)
 	testenv.WriteFile(t, kustomization, string(content)+"- "+name+".yaml\n")
 }
 
-// eventuallyHas waits until mc has the ConfigMap of the template called name.
+// eventuallyHas waits until mc has the LimitRange of the template called name.
 func eventuallyHas(t *testing.T, mc *cachev1alpha1.Memcached, name string) {
 	t.Helper()
-	testenv.Eventually(t, mc.Namespace+" should have the ConfigMap "+name, func() bool {
-		return suite.Client.Get(t.Context(), client.ObjectKey{Namespace: mc.Namespace, Name: mc.Name + "-" + name}, &corev1.ConfigMap{}) == nil
+	testenv.Eventually(t, mc.Namespace+" should have the LimitRange "+name, func() bool {
+		return suite.Client.Get(t.Context(), client.ObjectKey{Namespace: mc.Namespace, Name: mc.Name + "-" + name}, &corev1.LimitRange{}) == nil
 	})
 }

@@ -29,7 +29,7 @@ func withObject(object string) map[string]string {
 
 const (
 	networkPolicy = "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: extra}, spec: {podSelector: {matchLabels: {none: none}}}}"
-	configMap     = "{apiVersion: v1, kind: ConfigMap, metadata: {name: extra}}"
+	limitRange    = "{apiVersion: v1, kind: LimitRange, metadata: {name: extra}, spec: {limits: [{type: Pod, max: {cpu: 1}}]}}"
 )
 
 // TestReload_UsesEditsWithoutRestart adds and removes an object, of a kind that no other template has.
@@ -62,7 +62,7 @@ func TestReload_RejectsWhatCannotStart(t *testing.T) {
 		want  string
 	}{
 		"a mistake in a file":                   {map[string]string{site: "kind: Component\nresources: [missing.yaml]"}, "missing.yaml"},
-		"a kind without permission":             {withObject(configMap), "permission is missing; add these rules to the operator's Role in namespace"},
+		"a kind without permission":             {withObject(limitRange), "permission is missing; add these rules to the operator's Role in namespace"},
 		"an object that the API server rejects": {withObject(strings.Replace(networkPolicy, "podSelector:", "policyTypes: [Sideways], podSelector:", 1)), "spec.policyTypes"},
 		"no templates":                          {map[string]string{"README.md": "nothing"}, "--manifests-dir"},
 	} {

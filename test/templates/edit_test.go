@@ -47,7 +47,7 @@ spec:
   targets:
   - select: {kind: NetworkPolicy}
     fieldPaths: [spec.podSelector.matchLabels.memcached_cr]
-  - select: {kind: ConfigMap}
+  - select: {kind: ConfigMap, name: settings}
     fieldPaths: [data.owner]
 `
 )

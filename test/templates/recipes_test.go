@@ -48,7 +48,7 @@ type recipe struct {
 }
 
 var recipes = map[string]recipe{
-	"mounts a ConfigMap": {section: "Mounted ConfigMap", permissions: []string{"configmaps"}, objects: map[string][]string{
+	"mounts a ConfigMap": {section: "Mounted ConfigMap", objects: map[string][]string{
 		"ConfigMap NAME-hints-*": {"data: hint: ask the platform team"},
 		"Deployment NAME":        {"mountPath: /etc/hints name: hints readOnly: true", "configMap: defaultMode: 420 name: NAME-hints-"},
 	}},

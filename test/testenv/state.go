@@ -42,6 +42,9 @@ func (e *Env) State(ctx context.Context, namespace string, options StateOptions)
 			if object.GetLabels()[discoveryv1.LabelManagedBy] == "endpointslice-controller.k8s.io" {
 				continue // Kubernetes makes it for a Service.
 			}
+			if kind.Kind == "ConfigMap" && object.GetName() == "kube-root-ca.crt" {
+				continue // Kubernetes makes it in each namespace, some time.
+			}
 			name := kind.Kind + " " + object.GetName()
 			if options.NoStatus {
 				delete(object.Object, "status")

@@ -68,6 +68,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apisv1alpha1.PreferredSchedulingTermApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PreStop"):
 		return &apisv1alpha1.PreStopApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Proxy"):
+		return &apisv1alpha1.ProxyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ProxyService"):
+		return &apisv1alpha1.ProxyServiceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ResourceAmounts"):
 		return &apisv1alpha1.ResourceAmountsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Resources"):

@@ -137,7 +137,7 @@ func (c *Client) Pods(ctx context.Context, namespace, name string) (map[client.O
 // StableNames returns the stable names of the pods of a Memcached by their UIDs; none without spec.stableNames.
 func (c *Client) StableNames(ctx context.Context, mc *cachev1alpha1.Memcached) (map[types.UID]string, error) {
 	names := map[types.UID]string{}
-	if mc.Spec.StableNames == nil {
+	if !mc.Spec.HasStableNames() {
 		return names, nil
 	}
 	list := &discoveryv1.EndpointSliceList{}

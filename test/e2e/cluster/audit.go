@@ -108,6 +108,7 @@ func permission(verb, group, resource string) string { return verb + " " + group
 // it has them.
 var unused = map[string]string{
 	"list /services":                                    streamed,
+	"list /configmaps":                                  streamed,
 	"list apps/deployments":                             streamed,
 	"list policy/poddisruptionbudgets":                  streamed,
 	"list discovery.k8s.io/endpointslices":              streamed,
@@ -118,7 +119,6 @@ var unused = map[string]string{
 	"patch /events":                                     "for an event of the leader election that repeats within minutes",
 	"update cache.example.com/memcacheds/finalizers":    "no request: the server asks for it where an object names an owner that blocks (OwnerReferencesPermissionEnforcement)",
 	"create discovery.k8s.io/endpointslices/restricted": "no request: OpenShift asks for it where endpoints have addresses of pods",
-	"delete apps/deployments":                           "for pruning: the shipped templates make one of it always",
 }
 
 // streamed: client-go fills a cache by a watch where the server can, and so asks for no list.

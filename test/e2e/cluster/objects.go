@@ -33,7 +33,7 @@ func Children(namespace, name string) []client.Object {
 func WithEveryObject(spec *cachev1alpha1.MemcachedSpec) {
 	inNamespace := []cachev1alpha1.NetworkPolicyPeer{{PodSelector: &cachev1alpha1.LabelSelector{}}}
 	spec.Service = &cachev1alpha1.Service{ClusterIPService: new(true)}
-	spec.StableNames = &cachev1alpha1.StableNames{}
+	spec.Proxy = &cachev1alpha1.Proxy{Size: new(int32(1))} // and so stable names
 	spec.NetworkPolicy = &cachev1alpha1.NetworkPolicy{From: inNamespace, MetricsFrom: inNamespace}
 	spec.Metrics = &cachev1alpha1.Metrics{ServiceMonitor: &cachev1alpha1.ServiceMonitor{}, Rules: &cachev1alpha1.Rules{}}
 }
@@ -45,6 +45,12 @@ func MoreChildren(namespace, name string) []client.Object {
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-clusterip"}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-nodes"}},
 		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-clients"}},
+		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-proxy"}},
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-proxy"}},
+		&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-proxy"}},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-proxy-nodes"}},
+		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-proxy"}},
+		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-proxied"}},
 		monitoringObject("ServiceMonitor", namespace, name),
 		monitoringObject("PrometheusRule", namespace, name),
 	}
@@ -54,7 +60,7 @@ func MoreChildren(namespace, name string) []client.Object {
 // waits until they are gone.
 func (c *Cluster) TakeAway(t testing.TB, mc *cachev1alpha1.Memcached) {
 	t.Helper()
-	c.Patch(t, mc, `{"spec":{"service":null,"stableNames":null,"networkPolicy":null,"metrics":null,"podDisruptionBudget":{"omit":true}}}`)
+	c.Patch(t, mc, `{"spec":{"service":null,"proxy":null,"networkPolicy":null,"metrics":null,"podDisruptionBudget":{"omit":true}}}`)
 	for _, object := range append(MoreChildren(mc.Namespace, mc.Name), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: mc.Namespace, Name: mc.Name}}) {
 		c.EventuallyGone(t, object)
 	}

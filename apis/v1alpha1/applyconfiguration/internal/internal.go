@@ -229,6 +229,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: priorityClassName
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.ObjectName
+    - name: proxy
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Proxy
     - name: resources
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.Resources
@@ -568,6 +571,25 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: weight
       type:
         scalar: numeric
+- name: com.github.example.memcached-operator.apis.v1alpha1.Proxy
+  map:
+    fields:
+    - name: resources
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Resources
+    - name: service
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.ProxyService
+    - name: size
+      type:
+        scalar: numeric
+      default: 2
+- name: com.github.example.memcached-operator.apis.v1alpha1.ProxyService
+  map:
+    fields:
+    - name: annotations
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Annotations
 - name: com.github.example.memcached-operator.apis.v1alpha1.ResourceAmounts
   map:
     fields:

@@ -126,6 +126,12 @@ type MemcachedSpecApplyConfiguration struct {
 	// servers find each key where it was. status.servers lists the names. To set
 	// it or to remove it replaces no pod. Set {}. Defaults to none.
 	StableNames *apisv1alpha1.StableNames `json:"stableNames,omitempty"`
+	// proxy adds proxies behind one address, <name>-proxy: clients connect to it
+	// as to a single memcached, and need no list of servers and no hashing. Each
+	// key is on one memcached pod; while that is down, another one stands in for
+	// it. The memcached pods get stable names. Set {} for its defaults. It cannot
+	// be combined with tls or auth. Defaults to none.
+	Proxy *ProxyApplyConfiguration `json:"proxy,omitempty"`
 	// podDisruptionBudget limits how many pods may be evicted at a time, for
 	// example by a node drain. Defaults to one.
 	PodDisruptionBudget *PodDisruptionBudgetApplyConfiguration `json:"podDisruptionBudget,omitempty"`
@@ -394,6 +400,14 @@ func (b *MemcachedSpecApplyConfiguration) WithService(value *ServiceApplyConfigu
 // If called multiple times, the StableNames field is set to the value of the last call.
 func (b *MemcachedSpecApplyConfiguration) WithStableNames(value apisv1alpha1.StableNames) *MemcachedSpecApplyConfiguration {
 	b.StableNames = &value
+	return b
+}
+
+// WithProxy sets the Proxy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Proxy field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithProxy(value *ProxyApplyConfiguration) *MemcachedSpecApplyConfiguration {
+	b.Proxy = value
 	return b
 }
 

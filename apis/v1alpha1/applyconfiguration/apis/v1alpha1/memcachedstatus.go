@@ -28,11 +28,12 @@ type MemcachedStatusApplyConfiguration struct {
 	// `kubectl get pods -l`; autoscalers read it through the scale subresource.
 	Selector *string `json:"selector,omitempty"`
 	// endpoint is the host:port for clients. The host is a headless Service, which
-	// resolves to the address of every memcached pod.
+	// resolves to the address of every memcached pod; with spec.proxy it is the
+	// Service of the proxies.
 	Endpoint *string `json:"endpoint,omitempty"`
 	// servers are the stable names of the pods as host:port, in the order of their
-	// numbers, with spec.stableNames. They change with the size, the port and the
-	// name of the Memcached alone.
+	// numbers, with spec.stableNames or spec.proxy. They change with the size, the
+	// port and the name of the Memcached alone.
 	Servers []string `json:"servers,omitempty"`
 	// image is the memcached image in the Deployment.
 	Image *string `json:"image,omitempty"`

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Proxy adds proxies, pods of memcached that distribute the keys over the
+// memcached pods.
+type Proxy struct {
+	// size is the number of proxies, 1 to 100. Defaults to 2.
+	// +optional
+	// +default=2
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxies",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
+	Size *int32 `json:"size,omitempty"`
+
+	// resources are the resource requests and limits of a proxy. They replace the
+	// default completely. Defaults to requests of 100m CPU and 64Mi memory and a
+	// memory limit of 192Mi.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy resources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
+	Resources *Resources `json:"resources,omitempty"`
+
+	// service holds additional metadata of the Service of the proxies.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Service",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Service *ProxyService `json:"service,omitempty"`
+}
+
+// ProxyService holds additional metadata of the Service of the proxies.
+type ProxyService struct {
+	// annotations are additional annotations of the Service, at most 16 with 8192
+	// characters together and 4096 characters in each value.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Service annotations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Annotations Annotations `json:"annotations,omitempty"`
+}
+
+// HasStableNames reports whether the memcached pods have stable names: the
+// proxies connect by these.
+func (s *MemcachedSpec) HasStableNames() bool { return s.StableNames != nil || s.Proxy != nil }

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memcached_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/example/memcached-operator/test/testenv"
+)
+
+// server is a memcached on an address of the loopback network, without a pod.
+type server struct {
+	command    *exec.Cmd
+	host, port string
+}
+
+// startServer starts memcached on host and port.
+func startServer(t *testing.T, host, port string) *server {
+	t.Helper()
+	root := unpacked(t)
+	libraries := filepath.Join(root, "usr", "lib", "x86_64-linux-gnu")
+	// By its own dynamic linker: the root file system may be of another release than the machine's.
+	command := exec.Command(filepath.Join(libraries, "ld-linux-x86-64.so.2"), "--library-path", libraries,
+		filepath.Join(root, "usr", "bin", "memcached"), "-l", host, "-p", port, "-U", "0", "-t", "1")
+	if os.Getuid() == 0 {
+		command.Args = append(command.Args, "-u", "root")
+	}
+	testenv.NoError(t, command.Start())
+	s := &server{command, host, port}
+	t.Cleanup(s.kill)
+	testenv.Eventually(t, "memcached takes a connection", func() bool {
+		connection, err := net.DialTimeout("tcp", net.JoinHostPort(host, port), patience)
+		return err == nil && connection.Close() == nil
+	})
+	return s
+}
+
+func (s *server) kill() {
+	_ = s.command.Process.Kill()
+	_ = s.command.Wait()
+}
+
+// stop has the kernel take connections, and memcached say nothing, as a node does whose network is cut.
+func (s *server) stop() { _ = s.command.Process.Signal(syscall.SIGSTOP) }
+
+// line returns the line of s in the file of nodes.
+func (s *server) line() string { return fmt.Sprintf("- %s %s\n", s.host, s.port) }
+
+// proxy is the proxy of a Memcached as it is rendered, running.
+type proxy struct {
+	pod
+	nodes string // the directory of the file of nodes
+}
+
+// startProxy starts a proxy of the nodes in lines, with resolv.conf.
+func startProxy(t *testing.T, lines, resolvConf string) *proxy {
+	t.Helper()
+	p := &proxy{pod: pod{port: freePort(t), ended: make(chan struct{})}, nodes: t.TempDir()}
+	testenv.NoError(t, os.Chmod(p.nodes, 0o755))
+	p.list(t, lines)
+	p.spec = rendered(t, given{spec: "proxy: {size: 1}"}, "cache-proxy", p.port)
+	routes, err := filepath.Abs(filepath.Join(repository, "manifests", "components", "proxy"))
+	testenv.NoError(t, err)
+	made := containerOf(t, p.spec.Containers[0], map[string]*volume{"proxy": {dir: routes}, "nodes": {dir: p.nodes}})
+	resolver := filepath.Join(t.TempDir(), "resolv.conf")
+	testenv.NoError(t, os.WriteFile(resolver, []byte(resolvConf), 0o644)) //nolint:gosec // the container's user reads it
+	testenv.NoError(t, os.Chmod(filepath.Dir(resolver), 0o755))
+	mountPoint, err := os.OpenFile(filepath.Join(made.Image, "etc/resolv.conf"), os.O_CREATE|os.O_RDONLY, 0o644)
+	testenv.NoError(t, err)
+	testenv.NoError(t, mountPoint.Close())
+	made.Mounts["/etc/resolv.conf"] = resolver
+	box := sandbox{UID: uint32(*p.spec.SecurityContext.RunAsUser), GID: uint32(*p.spec.SecurityContext.RunAsGroup), Containers: []container{made}}
+	p.run(t, box)
+	return p
+}
+
+// list replaces the file of nodes, as the kubelet does, at once.
+func (p *proxy) list(t *testing.T, lines string) {
+	t.Helper()
+	file := filepath.Join(p.nodes, "nodes")
+	testenv.NoError(t, os.WriteFile(file+"_new", []byte(lines), 0o644)) //nolint:gosec // the container's user reads it
+	testenv.NoError(t, os.Rename(file+"_new", file))
+}
+
+// text is a connection to a memcached that shows answers as they are.
+type text struct {
+	net.Conn
+	reader *bufio.Reader
+}
+
+// text returns a connection to the proxy.
+func (p *proxy) text(t *testing.T) *text {
+	t.Helper()
+	var c *text
+	p.eventually(t, "the proxy takes a connection", func() (err error) {
+		c, err = dialText(t, "127.0.0.1", p.port)
+		return err
+	})
+	return c
+}
+
+func dialText(t *testing.T, host, port string) (*text, error) {
+	t.Helper()
+	connection, err := net.DialTimeout("tcp", net.JoinHostPort(host, port), patience)
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	return &text{connection, bufio.NewReader(connection)}, nil
+}
+
+// ask returns the answers to request, lines separated by "|" without those of a no-op that follows it; the connection must stay.
+func (c *text) ask(t *testing.T, request string) string {
+	t.Helper()
+	testenv.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+	_, err := io.WriteString(c, strings.ReplaceAll(request, "|", "\r\n")+"\r\nmn\r\n")
+	testenv.NoError(t, err)
+	var answers []string
+	for {
+		line, err := c.reader.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%s: %v after %q", request, err, answers)
+		}
+		if line = strings.TrimSuffix(line, "\r\n"); line == "MN" {
+			return strings.Join(answers, "|")
+		}
+		answers = append(answers, line)
+	}
+}
+
+// fill stores n keys, and returns them.
+func (c *text) fill(t *testing.T, n int) []string {
+	t.Helper()
+	var keys []string
+	for i := range n {
+		keys = append(keys, fmt.Sprintf("key-%d", i))
+	}
+	c.store(t, keys)
+	return keys
+}
+
+func (c *text) store(t *testing.T, keys []string) {
+	t.Helper()
+	for _, key := range keys {
+		if got := c.ask(t, "set "+key+" 0 0 1|v"); got != "STORED" {
+			t.Fatalf("set %s: %s", key, got)
+		}
+	}
+}
+
+// hits returns those of keys that c has.
+func (c *text) hits(t *testing.T, keys []string) []string {
+	t.Helper()
+	var found []string
+	for _, key := range keys {
+		switch got := c.ask(t, "get "+key); got {
+		case "VALUE " + key + " 0 1|v|END":
+			found = append(found, key)
+		case "END":
+		default:
+			t.Fatalf("get %s: %s", key, got)
+		}
+	}
+	return found
+}
+
+// startServers starts n servers, and returns their lines in the file of nodes.
+func startServers(t *testing.T, n int) (servers []*server, lines string) {
+	t.Helper()
+	for range n {
+		s := startServer(t, "127.0.0.1", freePort(t))
+		servers, lines = append(servers, s), lines+s.line()
+	}
+	return servers, lines
+}
+
+// shown are requests, each with what a proxy answers when a node answers it, and when none does.
+var shown = []struct{ request, answer, unanswered string }{
+	{"set a 0 0 1|v", "STORED", "NOT_STORED"},
+	{"get a", "VALUE a 0 1|v|END", "END"},
+	{"get a b c", "VALUE a 0 1|v|END", "END"},
+	{"gat 9 a", "VALUE a 0 1|v|END", "END"},
+	{"append a 0 0 1|w", "STORED", "NOT_STORED"},
+	{"prepend a 0 0 1|u", "STORED", "NOT_STORED"},
+	{"replace a 0 9 1|v", "STORED", "NOT_STORED"},
+	{"add a 0 0 1|v", "NOT_STORED", "NOT_STORED"},
+	{"cas a 0 0 1 1|v", "EXISTS", "NOT_STORED"},
+	{"touch a 9", "TOUCHED", "NOT_FOUND"},
+	{"incr a 1", "CLIENT_ERROR cannot increment or decrement non-numeric value", "NOT_FOUND"},
+	{"set n 0 0 1 noreply|1", "", ""},
+	{"incr n 2", "3", "NOT_FOUND"},
+	{"decr n 1", "2", "NOT_FOUND"},
+	{"incr n 1 noreply", "", ""},
+	{"get n", "VALUE n 0 1|3|END", "END"},
+	{"delete a", "DELETED", "NOT_FOUND"},
+	{"delete a noreply", "", ""},
+	{"ms m 1 T9|v", "HD", "NS"},
+	{"ms m 1|v", "HD", "NS"},
+	{"mg m v", "VA 1|v", "EN"},
+	{"mg m v T9", "VA 1|v", "EN"},
+	{"mg x v q", "", ""},
+	{"ms q 1 q|v", "", ""},
+	{"mg q v q", "VA 1|v", ""},
+	{"ma q N0 q", "CLIENT_ERROR cannot increment or decrement non-numeric value", ""},
+	{"ma c N0 J5 v", "VA 1|5", "NF"},
+	{"md q q", "", ""},
+	{"md m", "HD", "NF"},
+	{"md m", "NF", "NF"},
+}
+
+func TestProxy_AnswersWhileNodesAreDown(t *testing.T) {
+	t.Parallel()
+	for how, fail := range map[string]func(*server){"killed": (*server).kill, "stopped": (*server).stop} {
+		for down := range 5 {
+			t.Run(fmt.Sprintf("%d of 4 %s", down, how), func(t *testing.T) {
+				t.Parallel()
+				servers, lines := startServers(t, 4)
+				p := startProxy(t, lines, "")
+				c := p.text(t)
+				for _, s := range servers[:down] {
+					fail(s)
+				}
+				// Every key has one node or stand-in that answers, unless three nodes are down.
+				for _, row := range shown {
+					if got := c.ask(t, row.request); got != row.answer && (down < 3 || got != row.unanswered) || down == 4 && got != row.unanswered {
+						t.Errorf("%s: %q, want %q or, when no node answers, %q", row.request, got, row.answer, row.unanswered)
+					}
+				}
+				keys := c.fillDown(t, 100, down)
+				if found := len(c.hits(t, keys)); down < 3 && found != 100 || down == 4 && found > 0 {
+					t.Errorf("%d of 100 keys are found", found)
+				}
+			})
+		}
+	}
+}
+
+// fillDown stores n keys through a proxy of which that many nodes are down, and returns them.
+func (c *text) fillDown(t *testing.T, n, down int) []string {
+	t.Helper()
+	var keys []string
+	for i := range n {
+		keys = append(keys, fmt.Sprintf("down-%d", i))
+		if got := c.ask(t, "set "+keys[i]+" 0 0 1|v"); got != "STORED" && (down < 3 || got != "NOT_STORED") {
+			t.Fatalf("set: %s", got)
+		}
+	}
+	return keys
+}
+
+// What is stored on a stand-in is gone before it could come back as an old value.
+func TestProxy_StandInsForgetSoon(t *testing.T) {
+	t.Parallel()
+	servers, lines := startServers(t, 3)
+	p := startProxy(t, lines, "")
+	c := p.text(t)
+	keys := c.fill(t, 60)
+	first, err := dialText(t, servers[0].host, servers[0].port)
+	testenv.NoError(t, err)
+	lost := first.hits(t, keys)
+	servers[0].kill()
+	if found := c.hits(t, keys); len(found) != len(keys)-len(lost) {
+		t.Fatalf("%d of %d keys are found, and %d were on the node that is down", len(found), len(keys), len(lost))
+	}
+	forms := []string{
+		"set %s 0 0 1|v", "set %s 0 0 1 noreply|v", "set %s 0 2000000000 1|v", "add %s 0 3600 1|v", "ms %s 1|v", "ms %s 1 T3600|v", "ms %s 1 q|v",
+		"ms %s 1 q T0|v", "ma %s N3600 T3600", "mg %s N3600", "set %s 0 9 1|v\r\ntouch %[1]s 3600", "set %s 0 9 1|v\r\ngat 3600 %[1]s", "set %s 0 9 1|v\r\nmg %[1]s T3600",
+	}
+	if len(lost) < len(forms) {
+		t.Fatalf("%d keys of 60 were on one of three nodes", len(lost))
+	}
+	for i, form := range forms {
+		c.ask(t, strings.ReplaceAll(fmt.Sprintf(form, lost[i]), "\r\n", "|"))
+		got := c.ask(t, "mg "+lost[i]+" t")
+		ttl, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(got, "HD t"), " Z")) // Z: mg with N had made it
+		if err != nil || ttl < 1 || ttl > 60 {
+			t.Errorf("after %q on a stand-in: %q, want a time to live of 60 s at most", form, got)
+		}
+	}
+	if got := c.ask(t, "set "+lost[0]+" 0 7 1|v"); got != "STORED" || c.ask(t, "mg "+lost[0]+" t") != "HD t7" {
+		t.Error("a shorter time to live is not kept")
+	}
+	stats := c.ask(t, "stats proxy")
+	if strings.Contains(stats, "user_stand_in 0|") || !strings.Contains(stats, "user_unanswered 0|") {
+		t.Errorf("statistics: %s", stats)
+	}
+}
+
+func TestProxy_MovesFewKeys(t *testing.T) {
+	t.Parallel()
+	servers, lines := startServers(t, 4)
+	p := startProxy(t, lines, "")
+	c := p.text(t)
+	keys := c.fill(t, 1000)
+
+	replaced, err := dialText(t, servers[1].host, servers[1].port)
+	testenv.NoError(t, err)
+	lost := replaced.hits(t, keys)
+	servers[1].kill()
+	startServer(t, servers[1].host, servers[1].port)
+	p.eventually(t, "the replacement of a node has its keys", func() error {
+		c.store(t, lost)
+		again, err := dialText(t, servers[1].host, servers[1].port)
+		if err == nil && len(again.hits(t, lost)) < len(lost) {
+			err = fmt.Errorf("not all of %d keys", len(lost))
+		}
+		return err
+	})
+	if found := len(c.hits(t, keys)); found != 1000 {
+		t.Errorf("%d of 1000 keys are found after the replacement", found)
+	}
+
+	fifth := startServer(t, "127.0.0.1", freePort(t))
+	p.list(t, lines+fifth.line())
+	var found int
+	p.eventually(t, "the fifth node is used", func() error {
+		if found = len(c.hits(t, keys)); found == 1000 {
+			return fmt.Errorf("no key moved")
+		}
+		return nil
+	})
+	if found < 790 {
+		t.Errorf("%d of 1000 keys are found after the addition of a fifth node, want 790 at least", found)
+	}
+	p.list(t, lines)
+	p.eventually(t, "all keys are found again without the fifth", func() error {
+		if found := len(c.hits(t, keys)); found < 1000 {
+			return fmt.Errorf("%d of 1000", found)
+		}
+		return nil
+	})
+}
+
+func TestProxy_KeepsTheLastGoodList(t *testing.T) {
+	t.Parallel()
+	servers, lines := startServers(t, 2)
+	p := startProxy(t, lines, "")
+	c := p.text(t)
+	keys := c.fill(t, 100)
+	for _, bad := range []string{"", "\n", "nonsense\n", "- 127.0.0.1\n", lines + "- 127.0.0.1 port\n", "- a.b.svc 11211\n"} {
+		reported := strings.Count(p.output.String(), "cannot be used")
+		p.list(t, bad)
+		p.eventually(t, "the proxy says that the file cannot be used", func() error {
+			if strings.Count(p.output.String(), "cannot be used") == reported {
+				return fmt.Errorf("it says %s", p.output.String())
+			}
+			return nil
+		})
+		if found := len(c.hits(t, keys)); found != 100 {
+			t.Errorf("%q: %d of 100 keys are found", bad, found)
+		}
+	}
+	testenv.NoError(t, os.Remove(filepath.Join(p.nodes, "nodes")))
+	p.list(t, servers[0].line())
+	p.eventually(t, "a good list is used", func() error {
+		if found := len(c.hits(t, keys)); found == 100 {
+			return fmt.Errorf("all keys are found, also those of the second node")
+		}
+		return nil
+	})
+}
+
+func TestProxy_DoesNotStartWithoutNodes(t *testing.T) {
+	t.Parallel()
+	p := startProxy(t, "nonsense\n", "")
+	testenv.Eventually(t, "it should end", func() bool {
+		select {
+		case <-p.ended:
+			return true
+		default:
+			return false
+		}
+	})
+	if want := "'nonsense' is not '- <host> <port>'"; !strings.Contains(p.output.String(), want) {
+		t.Errorf("it says %s, want %s", p.output.String(), want)
+	}
+}
+
+// resolver is a DNS server for names of the cluster.
+type resolver struct {
+	mu        sync.Mutex
+	addresses map[string]string // by name; nil for no answers at all
+}
+
+// startResolver starts a resolver on host, and returns the resolv.conf of a pod with the dnsConfig of the proxy.
+func startResolver(t *testing.T, host string) (r *resolver, resolvConf string) {
+	t.Helper()
+	connection, err := net.ListenPacket("udp", net.JoinHostPort(host, "53"))
+	if err != nil {
+		t.Skipf("a DNS server needs port 53: run it as root (%v)", err)
+	}
+	r = &resolver{addresses: map[string]string{}}
+	done := make(chan struct{})
+	t.Cleanup(func() {
+		_ = connection.Close()
+		<-done
+	})
+	go func() {
+		defer close(done)
+		buffer := make([]byte, 1500)
+		for {
+			n, from, err := connection.ReadFrom(buffer)
+			if err != nil {
+				return
+			}
+			if answer := r.answer(buffer[:n]); answer != nil {
+				_, _ = connection.WriteTo(answer, from)
+			}
+		}
+	}()
+	return r, fmt.Sprintf("search shop.svc.cluster.test svc.cluster.test cluster.test\nnameserver %s\noptions timeout:1 attempts:1 ndots:1\n", host)
+}
+
+func (r *resolver) set(addresses map[string]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.addresses = addresses
+}
+
+func (r *resolver) answer(query []byte) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var message dnsmessage.Message
+	if r.addresses == nil || message.Unpack(query) != nil || len(message.Questions) != 1 {
+		return nil
+	}
+	question := message.Questions[0]
+	message.Header.Response, message.Additionals = true, nil
+	address, known := r.addresses[question.Name.String()]
+	if !known {
+		message.RCode = dnsmessage.RCodeNameError
+	}
+	if known && question.Type == dnsmessage.TypeA {
+		message.Answers = []dnsmessage.Resource{{
+			Header: dnsmessage.ResourceHeader{Name: question.Name, Type: question.Type, Class: question.Class, TTL: 5},
+			Body:   &dnsmessage.AResource{A: [4]byte(net.ParseIP(address).To4())},
+		}}
+	}
+	answer, _ := message.Pack()
+	return answer
+}
+
+// namedProxy starts two servers that a proxy knows by name, and stores keys through it.
+func namedProxy(t *testing.T, network string) (r *resolver, servers [2]*server, c *text, keys []string) {
+	t.Helper()
+	r, resolvConf := startResolver(t, network+".1")
+	port := freePort(t)
+	servers = [2]*server{startServer(t, network+".2", port), startServer(t, network+".3", port)}
+	r.set(addresses(servers[0].host, servers[1].host))
+	c = startProxy(t, fmt.Sprintf("- cache-0.cache-nodes.shop.svc %s\n- cache-1.cache-nodes.shop.svc %[1]s\n", port), resolvConf).text(t)
+	return r, servers, c, c.fill(t, 100)
+}
+
+// addresses are those of two names.
+func addresses(first, second string) map[string]string {
+	return map[string]string{"cache-0.cache-nodes.shop.svc.cluster.test.": first, "cache-1.cache-nodes.shop.svc.cluster.test.": second}
+}
+
+// of returns those of keys that s has.
+func (s *server) of(t *testing.T, keys []string) []string {
+	t.Helper()
+	c, err := dialText(t, s.host, s.port)
+	testenv.NoError(t, err)
+	return c.hits(t, keys)
+}
+
+func TestProxy_FollowsNames(t *testing.T) {
+	t.Parallel()
+	r, servers, c, keys := namedProxy(t, "127.53.1")
+	others := servers[1].of(t, keys)
+	after := startServer(t, "127.53.1.4", servers[0].port)
+	r.set(addresses(after.host, servers[1].host))
+	servers[0].kill()
+	testenv.Eventually(t, "the replacement should have the keys of its predecessor", func() bool {
+		c.store(t, keys)
+		return len(after.of(t, keys)) == len(keys)-len(others)
+	})
+	if got := servers[1].of(t, keys); len(got) < len(others) || !slices.Equal(c.hits(t, keys), keys) {
+		t.Errorf("the other node has %d keys and had %d", len(got), len(others))
+	}
+}
+
+// With a DNS that does not answer, the defaults of resolv.conf would hold up clients for 20 s.
+func TestProxy_AnswersWhileDNSIsSilent(t *testing.T) {
+	t.Parallel()
+	r, servers, c, keys := namedProxy(t, "127.53.2")
+	survivors := servers[1].of(t, keys)
+	r.set(nil)
+	servers[0].kill()
+	if found := c.hits(t, keys); !slices.Equal(found, survivors) {
+		t.Errorf("%d keys are found, and the node that is left has %d", len(found), len(survivors))
+	}
+	c.store(t, keys)
+}
