@@ -41,19 +41,7 @@ func TestProxy_ComesAndGoesWithoutMemcachedPods(t *testing.T) {
 	}
 
 	// The list has the third node once there is one, and the proxies do not change but are touched.
-	quota := &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pods"},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("4")}},
-	}
-	suite.Create(t, quota)
-	suite.Patch(t, mc, `{"spec":{"size":3}}`)
-	eventually(t, mc, "no third pod", func(mc *cachev1alpha1.Memcached) bool {
-		return testenv.HasCondition(mc, cachev1alpha1.ConditionReady, metav1.ConditionFalse, "FailedCreate")
-	})
-	suite.Get(t, list)
-	if count := strings.Count(list.Data["nodes"], "\n"); count != 2 {
-		t.Errorf("%d nodes are listed before there is a third pod", count)
-	}
+	quota := thirdPodWaits(t, mc, list)
 	suite.Delete(t, quota)
 	eventually(t, list, "a third node", func(list *corev1.ConfigMap) bool { return strings.Count(list.Data["nodes"], "\n") == 3 })
 	suite.EventuallyReady(t, mc)
@@ -81,4 +69,23 @@ func TestProxy_ComesAndGoesWithoutMemcachedPods(t *testing.T) {
 	if statuses := o.statuses("/configmaps/"); slices.ContainsFunc(statuses, func(status int) bool { return status >= 400 && status != 404 }) {
 		t.Errorf("the answers about ConfigMaps are %v", statuses)
 	}
+}
+
+// thirdPodWaits has mc ask for a third pod, which the quota that it returns does not let in: the list is as before.
+func thirdPodWaits(t *testing.T, mc *cachev1alpha1.Memcached, list *corev1.ConfigMap) *corev1.ResourceQuota {
+	t.Helper()
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: mc.Namespace, Name: "pods"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("4")}},
+	}
+	suite.Create(t, quota)
+	suite.Patch(t, mc, `{"spec":{"size":3}}`)
+	eventually(t, mc, "no third pod", func(mc *cachev1alpha1.Memcached) bool {
+		return testenv.HasCondition(mc, cachev1alpha1.ConditionReady, metav1.ConditionFalse, "FailedCreate")
+	})
+	suite.Get(t, list)
+	if count := strings.Count(list.Data["nodes"], "\n"); count != 2 {
+		t.Errorf("%d nodes are listed before there is a third pod", count)
+	}
+	return quota
 }

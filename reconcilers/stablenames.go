@@ -114,14 +114,13 @@ func (r *Reconciler) listed(ctx context.Context, templates *templateSet, mc *cac
 		return 0, nil
 	}
 	object, err := r.pendingWrites.Get(ctx, r.client, proxyNodes(mc), &corev1.ConfigMap{})
-	list, ok := object.(*corev1.ConfigMap)
 	if client.IgnoreNotFound(err) != nil {
 		return 0, fmt.Errorf("reading the list of nodes: %w", err)
 	}
-	if err != nil || !ok || !metav1.IsControlledBy(list, mc) {
-		return 0, nil
+	if list, ok := object.(*corev1.ConfigMap); ok && metav1.IsControlledBy(list, mc) {
+		return strings.Count(list.Data["nodes"], "\n"), nil
 	}
-	return strings.Count(list.Data["nodes"], "\n"), nil
+	return 0, nil
 }
 
 var configMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")

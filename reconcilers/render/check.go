@@ -174,9 +174,26 @@ func (r *Renderer) leastWith(component string, least []string) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	fields := r.templates.WithoutOthers(in, component).Memcached["spec"].(map[string]any)
+	// The fields that enable other components may be needed: proxy.rules comes with metrics.rules.
+	for _, in := range []template.Input{r.templates.WithoutOthers(in, component), in} {
+		if best, err := r.leastOf(component, in.Memcached["spec"].(map[string]any)); best != nil || err != nil {
+			return best, err
+		}
+	}
+	if i := strings.LastIndex(component, "."); i >= 0 {
+		if least, err = r.leastWith(component[:i], least); err != nil {
+			return nil, err
+		}
+	}
+	best := append(slices.Clone(least), component)
+	slices.Sort(best)
+	return slices.DeleteFunc(slices.Compact(best), func(name string) bool { return !slices.Contains(r.templates.Components(), name) }), nil
+}
+
+// leastOf returns the least set of components that includes component, of those of the Memcacheds that set one or two of fields; nil
+// if none of them does.
+func (r *Renderer) leastOf(component string, fields map[string]any) (best []string, err error) {
 	names := slices.Sorted(maps.Keys(fields))
-	var best []string
 	for i, first := range names {
 		for _, second := range names[i:] {
 			mc := &cachev1alpha1.Memcached{}
@@ -194,17 +211,7 @@ func (r *Renderer) leastWith(component string, least []string) ([]string, error)
 			}
 		}
 	}
-	if best != nil {
-		return best, nil
-	}
-	if i := strings.LastIndex(component, "."); i >= 0 {
-		if least, err = r.leastWith(component[:i], least); err != nil {
-			return nil, err
-		}
-	}
-	best = append(slices.Clone(least), component)
-	slices.Sort(best)
-	return slices.DeleteFunc(slices.Compact(best), func(name string) bool { return !slices.Contains(r.templates.Components(), name) }), nil
+	return best, nil
 }
 
 // validate validates the objects of a set, and their names. mutated is that of [template.Templates.Validate].

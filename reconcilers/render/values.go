@@ -71,13 +71,19 @@ type ProxyValues struct {
 	// MaxItemSize is that of the Memcached in bytes, rounded up to whole chunks, and Megabytes a memory of which it is half at most.
 	MaxItemSize string `json:"maxItemSize,omitempty"`
 	Megabytes   string `json:"megabytes,omitempty"`
-	// OpenShift is that of Values. The others say which fields of the spec for all pods are set.
-	OpenShift         bool `json:"openShift,omitempty"`
-	ImagePullSecrets  bool `json:"imagePullSecrets,omitempty"`
-	NodeSelector      bool `json:"nodeSelector,omitempty"`
-	Tolerations       bool `json:"tolerations,omitempty"`
-	PriorityClassName bool `json:"priorityClassName,omitempty"`
-	NetworkPolicy     bool `json:"networkPolicy,omitempty"`
+	// ServiceName is the name of the proxies' Service, as their metrics have it.
+	ServiceName string `json:"serviceName,omitempty"`
+	// OpenShift is that of Values. The others say which fields of the spec are set that concern the proxies too.
+	OpenShift                bool `json:"openShift,omitempty"`
+	ImagePullSecrets         bool `json:"imagePullSecrets,omitempty"`
+	NodeSelector             bool `json:"nodeSelector,omitempty"`
+	Tolerations              bool `json:"tolerations,omitempty"`
+	PriorityClassName        bool `json:"priorityClassName,omitempty"`
+	NetworkPolicy            bool `json:"networkPolicy,omitempty"`
+	NetworkPolicyMetricsFrom bool `json:"networkPolicyMetricsFrom,omitempty"`
+	Metrics                  bool `json:"metrics,omitempty"`
+	ServiceMonitor           bool `json:"serviceMonitor,omitempty"`
+	Rules                    bool `json:"rules,omitempty"`
 }
 
 // proxyValues returns the values of the proxies of mc.
@@ -87,12 +93,17 @@ func proxyValues(mc *cachev1alpha1.Memcached, layout nodes.Layout, openShift boo
 		return nil
 	}
 	v := &ProxyValues{
-		OpenShift:         openShift,
-		ImagePullSecrets:  len(spec.ImagePullSecrets) > 0,
-		NodeSelector:      len(spec.NodeSelector) > 0,
-		Tolerations:       len(spec.Tolerations) > 0,
-		PriorityClassName: spec.PriorityClassName != nil,
-		NetworkPolicy:     spec.NetworkPolicy != nil,
+		ServiceName:              mc.Name + "-proxy",
+		OpenShift:                openShift,
+		ImagePullSecrets:         len(spec.ImagePullSecrets) > 0,
+		NodeSelector:             len(spec.NodeSelector) > 0,
+		Tolerations:              len(spec.Tolerations) > 0,
+		PriorityClassName:        spec.PriorityClassName != nil,
+		NetworkPolicy:            spec.NetworkPolicy != nil,
+		NetworkPolicyMetricsFrom: spec.NetworkPolicy != nil && len(spec.NetworkPolicy.MetricsFrom) > 0,
+		Metrics:                  spec.Metrics != nil,
+		ServiceMonitor:           spec.Metrics != nil && spec.Metrics.ServiceMonitor != nil,
+		Rules:                    spec.Metrics != nil && spec.Metrics.Rules != nil,
 	}
 	size := ptr.Deref(spec.Size, 1)
 	if size > 0 {

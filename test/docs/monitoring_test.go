@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
@@ -95,17 +94,22 @@ func TestAlerts_Fire(t *testing.T) {
 apiVersion: cache.example.com/v1alpha1
 kind: Memcached
 metadata: {name: cache, namespace: shop}
-spec: {size: 3, metrics: {rules: {}}}
+spec: {size: 3, metrics: {rules: {}}, proxy: {}}
 `), true, "")
 	testenv.NoError(t, err)
 	renderer, err := testenv.Renderer(nil)
 	testenv.NoError(t, err)
 	objects, err := renderer.Render(mc)
 	testenv.NoError(t, err)
-	i := slices.IndexFunc(objects, func(object *unstructured.Unstructured) bool { return object.GetKind() == "PrometheusRule" })
-	rendered, err := yaml.Marshal(objects[i].Object)
-	testenv.NoError(t, err)
-	rules, err := yaml.Marshal(map[string][]group{"groups": slices.Concat(groupsOf(t, string(rendered)), groupsOf(t, read(t, "config/prometheus/rules.yaml")))})
+	groups := groupsOf(t, read(t, "config/prometheus/rules.yaml"))
+	for _, object := range objects {
+		if object.GetKind() == "PrometheusRule" {
+			rendered, err := yaml.Marshal(object.Object)
+			testenv.NoError(t, err)
+			groups = append(groups, groupsOf(t, string(rendered))...)
+		}
+	}
+	rules, err := yaml.Marshal(map[string][]group{"groups": groups})
 	testenv.NoError(t, err)
 	directory := t.TempDir()
 	testenv.WriteFile(t, filepath.Join(directory, "rules.yaml"), string(rules))
@@ -129,7 +133,11 @@ func TestAlerts_HaveRunbooks(t *testing.T) {
 	monitoring := read(t, "docs/user/monitoring.md")
 	linked := monitoring + read(t, "docs/user/metrics.md")
 	alerts := map[string]bool{}
-	for _, group := range slices.Concat(groupsOf(t, read(t, "manifests/components/metrics.rules/prometheusrule.yaml")), groupsOf(t, read(t, "config/prometheus/rules.yaml"))) {
+	var groups []group
+	for _, file := range []string{"manifests/components/metrics.rules/prometheusrule.yaml", "manifests/components/proxy.rules/prometheusrule.yaml", "config/prometheus/rules.yaml"} {
+		groups = append(groups, groupsOf(t, read(t, file))...)
+	}
+	for _, group := range groups {
 		for _, r := range group.Rules {
 			page := "docs/runbooks/" + r.Alert + ".md"
 			alerts[page] = true

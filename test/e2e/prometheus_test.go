@@ -56,11 +56,13 @@ func TestPrometheus_ScrapesTheCaches(t *testing.T) {
 		spec.Metrics.Port = new(int32(9151))
 		spec.Proxy = nil // it excludes both
 	})
-	prometheus := suite.Prometheus(t, namespace, names...)
+	prometheus := suite.Prometheus(t, namespace, append(names, "plain-proxy")...)
 	for _, name := range names {
 		prometheus.Becomes(fmt.Sprintf("memcached_up{service=%q}", name), 1)
 		prometheus.Becomes(fmt.Sprintf("memcached_max_connections{service=%q}", name), 1024)
 	}
+	prometheus.Becomes(`memcached_proxy_backend_total{service="plain-proxy"}`, 4) // one pod, by each thread
+	prometheus.Becomes(`count(memcached_limit_bytes{service="plain-proxy"}) or vector(0)`, 0)
 	suite.Ready(t, mc)
 	pod := suite.Pods(t, namespace, mc.Name)[0]
 	suite.Cache(t, namespace, pod.Name, memcached.Access{TLS: trusting(pair, pair.TLS(t)), User: user, Password: "first"}).Set("key", "value")
@@ -80,7 +82,7 @@ func TestPrometheus_ScrapesTheCaches(t *testing.T) {
 		prometheus.HasValues(expression)
 	}
 
-	want := []string{"MemcachedCertificateExpiring", "MemcachedConnectionsNearLimit", "MemcachedDown", "MemcachedEvicting", "MemcachedMemoryFull", "MemcachedPodDown", "MemcachedRestarted"}
+	want := []string{"MemcachedCertificateExpiring", "MemcachedConnectionsNearLimit", "MemcachedDown", "MemcachedEvicting", "MemcachedMemoryFull", "MemcachedPodDown", "MemcachedProxyDown", "MemcachedProxyLosesPods", "MemcachedRestarted"}
 	if got := prometheus.Alerts(); !slices.Equal(got, want) {
 		t.Errorf("the alerts are %q, want %q", got, want)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -59,9 +60,11 @@ func TestProxy_IsOneAddress(t *testing.T) {
 	})
 
 	suite.Patch(t, mc, `{"spec":{"size":3}}`)
+	since := time.Now()
 	testenv.Eventually(t, "the third pod should have keys", func(context.Context) (bool, error) {
 		return count("VALUE", get) < keys, nil
 	})
+	t.Logf("the proxy knows the third pod %s after the change of size", time.Since(since).Round(time.Second))
 	suite.Patch(t, mc, `{"spec":{"proxy":null}}`)
 	suite.EventuallyGone(t, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "proxied-proxy"}})
 	suite.EventuallyGone(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "proxied-proxy-nodes"}})

@@ -7,6 +7,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +33,13 @@ func TestStableNames_LeadToTheNextPod(t *testing.T) {
 	first, second := address(0), address(1)
 	if all := inside.Addresses(t, "named-nodes", 2); first == second || all[0] == all[1] {
 		t.Errorf("0 is %s, 1 is %s, and all are %v", first, second, all)
+	}
+	// Loki and Mimir find them by this record.
+	records := suite.Exec(t, namespace, "client", "client", "nslookup", "-type=srv", "_memcached._tcp.named-nodes."+namespace+".svc.cluster.local.")
+	for ordinal := range 2 {
+		if host := fmt.Sprintf(" %d named-%d.named-nodes.%s.svc.cluster.local", cluster.Port, ordinal, namespace); !strings.Contains(records, host) {
+			t.Errorf("no SRV record ends in%s: %s", host, records)
+		}
 	}
 	if got := inside.Ask(t, "named-1.named-nodes", cluster.Port, "set key 0 0 4", "kept"); got[0] != "STORED" {
 		t.Errorf("1 answers %q", got)

@@ -91,12 +91,12 @@ local words = {
   [mcp.CMD_INCR] = 3, [mcp.CMD_DECR] = 3, [mcp.CMD_TOUCH] = 3, [mcp.CMD_DELETE] = 2,
 }
 
--- Whether the request asks for no reply where nothing was found or stored. Up to 1.6.45, token() returns the key, whichever is
--- asked for, so that noreply is what is no number.
+-- Whether the request asks for no reply where nothing was found or stored: with q, mg does, and the other meta commands do not. Up to
+-- 1.6.45, token() returns the key, whichever is asked for, so that noreply is what is no number.
 local function is_quiet(request)
   local n = words[request:command()]
   if n then return request:ntokens() > n and request:token_int(request:ntokens()) == nil end
-  return request:has_flag("q")
+  return request:command() == mcp.CMD_MG and request:has_flag("q")
 end
 
 local function is_too_long(ttl)

@@ -53,6 +53,8 @@ func MoreChildren(namespace, name string) []client.Object {
 		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-proxied"}},
 		monitoringObject("ServiceMonitor", namespace, name),
 		monitoringObject("PrometheusRule", namespace, name),
+		monitoringObject("ServiceMonitor", namespace, name+"-proxy"),
+		monitoringObject("PrometheusRule", namespace, name+"-proxy"),
 	}
 }
 

@@ -31,8 +31,8 @@ type Prometheus struct {
 }
 
 // Prometheus starts a Prometheus in namespace that does as the Prometheus operator would have it for the
-// ServiceMonitors and PrometheusRules of the Memcacheds of these names, but for how often it asks. There
-// it finds the pods through the API server; here through the DNS, by the headless Services.
+// ServiceMonitors and PrometheusRules of these names, but for how often it asks. There
+// it finds the pods through the API server; here through the DNS, by the Services, so that it asks one of several proxies.
 func (c *Cluster) Prometheus(t testing.TB, namespace string, names ...string) *Prometheus {
 	t.Helper()
 	files := map[string]string{}
@@ -40,7 +40,7 @@ func (c *Cluster) Prometheus(t testing.TB, namespace string, names ...string) *P
 	for _, name := range names {
 		rules := c.exists(t, monitoringObject("PrometheusRule", namespace, name))
 		files["rules-"+name+".yaml"] = toYAML(t, rules.Object["spec"])
-		c.exists(t, monitoringObject("ServiceMonitor", namespace, name))
+		monitor := c.exists(t, monitoringObject("ServiceMonitor", namespace, name))
 		jobs = append(jobs, map[string]any{
 			"job_name": name,
 			"dns_sd_configs": []any{map[string]any{
@@ -51,6 +51,7 @@ func (c *Cluster) Prometheus(t testing.TB, namespace string, names ...string) *P
 				map[string]any{"target_label": "service", "replacement": name},
 				map[string]any{"source_labels": []string{"__address__"}, "target_label": "pod"},
 			},
+			"metric_relabel_configs": metricRelabelings(t, monitor),
 		})
 	}
 	files["prometheus.yml"] = toYAML(t, map[string]any{
@@ -70,6 +71,21 @@ func (c *Cluster) Prometheus(t testing.TB, namespace string, names ...string) *P
 func (c *Cluster) exists(t testing.TB, object *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	return testenv.EventuallyObject(t, &c.Env, object, "it should exist", func(*unstructured.Unstructured) bool { return true })
+}
+
+// metricRelabelings are those of a ServiceMonitor as Prometheus has them.
+func metricRelabelings(t testing.TB, monitor *unstructured.Unstructured) []any {
+	t.Helper()
+	endpoints, _, err := unstructured.NestedSlice(monitor.Object, "spec", "endpoints")
+	testenv.NoError(t, err)
+	relabelings, _, err := unstructured.NestedSlice(endpoints[0].(map[string]any), "metricRelabelings")
+	testenv.NoError(t, err)
+	for _, relabeling := range relabelings {
+		fields := relabeling.(map[string]any)
+		fields["source_labels"] = fields["sourceLabels"]
+		delete(fields, "sourceLabels")
+	}
+	return relabelings
 }
 
 // metricsPort is the port that a ServiceMonitor means: that of its name in the Service.
