@@ -41,7 +41,7 @@ func TestRun_RejectsBadInput(t *testing.T) {
 		"a negative count":             {[]string{"top", "--count", "-1"}, " top: --count: -1 is negative"},
 		"a negative interval":          {[]string{"top", "--interval", "-1s"}, " top: --interval: -1s is not positive"},
 		"a name in all namespaces":     {[]string{"top", "-A", "cache"}, " top: --all-namespaces: name a Memcached in one namespace only"},
-		"an unknown form":              {[]string{"servers", "-o", "xml"}, ` servers: --output: "xml" is not one of list, json, mcrouter and loki`},
+		"an unknown form":              {[]string{"servers", "-o", "xml"}, ` servers: --output: "xml" is not one of list, json, django, mcrouter and loki`},
 		"no key":                       {[]string{"where"}, " where: the key is missing: the usage is kubectl memcached where KEY [NAME] [flags]"},
 		"an empty key":                 {[]string{"where", ""}, " where: the key has 0 bytes: memcached's keys have 1 to 250"},
 		"a long key":                   {[]string{"where", strings.Repeat("k", 251)}, " where: the key has 251 bytes: memcached's keys have 1 to 250"},

@@ -25,6 +25,7 @@ the same order:
 
   list      address:port, one a line
   json      a list of objects with pod, node, address, port and whether the pod is ready
+  django    a CACHES setting of Django, by pymemcache
   mcrouter  a configuration of mcrouter with the pool and a route to it
   loki      a memcached_client block of Loki, with the name in which it discovers the addresses itself
 
@@ -49,7 +50,7 @@ func (s server) String() string { return net.JoinHostPort(s.Address, strconv.Ito
 
 // serverForms are the values of --output.
 var serverForms = map[string]func(out io.Writer, mc *cachev1alpha1.Memcached, servers []server, domain string) error{
-	"list": writeList, "json": writeJSON, "mcrouter": writeMcrouter, "loki": writeLoki,
+	"list": writeList, "json": writeJSON, "django": writeDjango, "mcrouter": writeMcrouter, "loki": writeLoki,
 }
 
 func (p *program) newServersCommand() *cobra.Command {
@@ -57,7 +58,7 @@ func (p *program) newServersCommand() *cobra.Command {
 	var output, domain string
 	cmd := &cobra.Command{
 		Use:               "servers [NAME]",
-		Short:             "Print the addresses of a Memcached as list, JSON, or for mcrouter or Loki",
+		Short:             "Print the addresses of a Memcached as list, JSON, or for Django, mcrouter or Loki",
 		Long:              serversLong,
 		Example:           serversExample,
 		Args:              atMost(1),
@@ -65,7 +66,7 @@ func (p *program) newServersCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, found := serverForms[output]
 			if !found {
-				return fmt.Errorf("--output: %q is not one of list, json, mcrouter and loki", output)
+				return fmt.Errorf("--output: %q is not one of list, json, django, mcrouter and loki", output)
 			}
 			mc, pods, err := p.readPods(cmd, connection, strings.Join(args, ""))
 			if err != nil {
@@ -84,9 +85,9 @@ func (p *program) newServersCommand() *cobra.Command {
 	}
 	connection.addFlags(cmd, false)
 	p.completeFlags(cmd, connection)
-	cmd.Flags().StringVarP(&output, "output", "o", "list", "Form of the output: list, json, mcrouter or loki.")
+	cmd.Flags().StringVarP(&output, "output", "o", "list", "Form of the output: list, json, django, mcrouter or loki.")
 	cmd.Flags().StringVar(&domain, "cluster-domain", "cluster.local", "DNS domain of the cluster, for -o loki.")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"list", "json", "mcrouter", "loki"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"list", "json", "django", "mcrouter", "loki"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -146,12 +147,37 @@ func writeJSON(out io.Writer, _ *cachev1alpha1.Memcached, servers []server, _ st
 	return encoder.Encode(servers)
 }
 
-func writeMcrouter(out io.Writer, mc *cachev1alpha1.Memcached, servers []server, _ string) error {
+func writeDjango(out io.Writer, mc *cachev1alpha1.Memcached, servers []server, _ string) error {
+	if err := withoutAccess(mc, "django", "pymemcache"); err != nil {
+		return err
+	}
+	_, err := io.WriteString(out, `CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.memcached.PyMemcacheCache",
+        "LOCATION": [
+`)
+	for _, server := range serverTexts(mc, servers) {
+		_, failed := fmt.Fprintf(out, "            %q,\n", server)
+		err = errors.Join(err, failed)
+	}
+	_, failed := io.WriteString(out, "        ],\n    }\n}\n")
+	return errors.Join(err, failed)
+}
+
+// withoutAccess returns an error if mc requires a user or TLS of client, to which the output in form says neither.
+func withoutAccess(mc *cachev1alpha1.Memcached, form, client string) error {
 	if mc.Spec.Auth != nil {
-		return errors.New("-o mcrouter: mcrouter cannot authenticate, and the Memcached has spec.auth: restrict access by spec.networkPolicy or client certificates instead")
+		return fmt.Errorf("-o %s: %s cannot authenticate, and the Memcached has spec.auth: restrict access by spec.networkPolicy or client certificates instead", form, client)
 	}
 	if mc.Spec.TLS != nil {
-		return errors.New("-o mcrouter: the Memcached has spec.tls, for which mcrouter needs options of its own: use -o list, and mcrouter's documentation of TLS")
+		return fmt.Errorf("-o %s: the Memcached has spec.tls, for which %s needs options of its own: use -o list, and %[2]s's documentation of TLS", form, client)
+	}
+	return nil
+}
+
+func writeMcrouter(out io.Writer, mc *cachev1alpha1.Memcached, servers []server, _ string) error {
+	if err := withoutAccess(mc, "mcrouter", "mcrouter"); err != nil {
+		return err
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")

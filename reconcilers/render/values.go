@@ -3,20 +3,14 @@
 package render
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/guarded"
-	"github.com/example/memcached-operator/reconcilers/nodes"
 )
 
 // maxChunk is memcached's own slab_chunk_max, in kibibytes.
@@ -60,99 +54,6 @@ type Values struct {
 	Nodes *NodesValues `json:"nodes,omitempty"`
 	// Proxy is present with spec.proxy.
 	Proxy *ProxyValues `json:"proxy,omitempty"`
-}
-
-// ProxyValues holds the values of the proxies.
-type ProxyValues struct {
-	// Replicas is spec.proxy.size, and 0 while spec.size is: no pod runs then.
-	Replicas int32 `json:"replicas"`
-	// Nodes is the content of the file of nodes: a line "- <host> <port>" for each stable name.
-	Nodes string `json:"nodes,omitempty"`
-	// MaxItemSize is that of the Memcached in bytes, rounded up to whole chunks, and Megabytes a memory of which it is half at most.
-	MaxItemSize string `json:"maxItemSize,omitempty"`
-	Megabytes   string `json:"megabytes,omitempty"`
-	// ServiceName is the name of the proxies' Service, as their metrics have it.
-	ServiceName string `json:"serviceName,omitempty"`
-	// OpenShift is that of Values. The others say which fields of the spec are set that concern the proxies too.
-	OpenShift                bool `json:"openShift,omitempty"`
-	ImagePullSecrets         bool `json:"imagePullSecrets,omitempty"`
-	NodeSelector             bool `json:"nodeSelector,omitempty"`
-	Tolerations              bool `json:"tolerations,omitempty"`
-	PriorityClassName        bool `json:"priorityClassName,omitempty"`
-	NetworkPolicy            bool `json:"networkPolicy,omitempty"`
-	NetworkPolicyMetricsFrom bool `json:"networkPolicyMetricsFrom,omitempty"`
-	Metrics                  bool `json:"metrics,omitempty"`
-	ServiceMonitor           bool `json:"serviceMonitor,omitempty"`
-	Rules                    bool `json:"rules,omitempty"`
-}
-
-// proxyValues returns the values of the proxies of mc.
-func proxyValues(mc *cachev1alpha1.Memcached, layout nodes.Layout, openShift bool) *ProxyValues {
-	spec := &mc.Spec
-	if spec.Proxy == nil {
-		return nil
-	}
-	v := &ProxyValues{
-		ServiceName:              mc.Name + "-proxy",
-		OpenShift:                openShift,
-		ImagePullSecrets:         len(spec.ImagePullSecrets) > 0,
-		NodeSelector:             len(spec.NodeSelector) > 0,
-		Tolerations:              len(spec.Tolerations) > 0,
-		PriorityClassName:        spec.PriorityClassName != nil,
-		NetworkPolicy:            spec.NetworkPolicy != nil,
-		NetworkPolicyMetricsFrom: spec.NetworkPolicy != nil && len(spec.NetworkPolicy.MetricsFrom) > 0,
-		Metrics:                  spec.Metrics != nil,
-		ServiceMonitor:           spec.Metrics != nil && spec.Metrics.ServiceMonitor != nil,
-		Rules:                    spec.Metrics != nil && spec.Metrics.Rules != nil,
-	}
-	size := ptr.Deref(spec.Size, 1)
-	if size > 0 {
-		v.Replicas = ptr.Deref(spec.Proxy.Size, 2)
-	}
-	listed := cmp.Or(int32(layout.Listed), size, 1) // also at size 0: a list must have a node
-	for _, host := range nodes.Hosts(mc.Name, mc.Namespace, listed) {
-		v.Nodes += fmt.Sprintf("- %s %d\n", host, ptr.Deref(spec.ContainerPort, 11211))
-	}
-	item := shippedCapacity.maxItemSize
-	if spec.MaxItemSize != nil {
-		item = max(item, spec.MaxItemSize.Value())
-	}
-	const chunk = maxChunk * kibibyte
-	item = (item + chunk - 1) / chunk * chunk
-	v.MaxItemSize = strconv.FormatInt(item, 10)
-	v.Megabytes = strconv.FormatInt(max(shippedCapacity.megabytes, ceil(2*item)), 10)
-	return v
-}
-
-// NodesValues holds which pod has which stable name, as observed.
-type NodesValues struct {
-	// Enabled is always true.
-	Enabled bool `json:"enabled,omitempty"`
-	// IPv4 and IPv6 are present when pods have, or had, addresses of the family.
-	IPv4 *EndpointsValues `json:"ipv4,omitempty"`
-	IPv6 *EndpointsValues `json:"ipv6,omitempty"`
-}
-
-// EndpointsValues is the content of an EndpointSlice.
-type EndpointsValues struct {
-	// Enabled is always true.
-	Enabled bool `json:"enabled,omitempty"`
-	// Endpoints are the pods with their names, in the order of these.
-	Endpoints []discoveryv1.Endpoint `json:"endpoints,omitempty"`
-}
-
-// nodesValues returns the values of mc, whose pods have the names in layout.
-func nodesValues(mc *cachev1alpha1.Memcached, layout nodes.Layout) *NodesValues {
-	if !mc.Spec.HasStableNames() {
-		return nil
-	}
-	of := func(family discoveryv1.AddressType) *EndpointsValues {
-		if !slices.Contains(layout.Families, family) {
-			return nil
-		}
-		return &EndpointsValues{Enabled: true, Endpoints: layout.Endpoints(mc.Name, mc.Namespace, family)}
-	}
-	return &NodesValues{Enabled: true, IPv4: of(discoveryv1.AddressTypeIPv4), IPv6: of(discoveryv1.AddressTypeIPv6)}
 }
 
 // MemoryValues is spec.memory, converted.
