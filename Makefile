@@ -202,6 +202,10 @@ e2e: kube-node $(TEST_TOOLS) ## Run the end-to-end tests on two local nodes (roo
 e2e-olm: kube-node kustomize $(addprefix $(BIN)/,helm3 operator-sdk scorecard-test crane opm olm catalog cpb grpc_health_probe) ## Run the end-to-end tests of OLM: install, upgrade, Upgradeable condition, uninstall, on a local node (root).
 	hack/e2e-olm.sh $(E2EFLAGS)
 
+.PHONY: keys
+keys: kube-node $(TEST_TOOLS) ## Measure what changes of a cache cost its clients: keys, errors, time; on two local nodes, 20 minutes (root).
+	E2E_PACKAGES=./test/e2e/keys hack/e2e.sh -v $(E2EFLAGS)
+
 .PHONY: load
 load: $(OPERANDS) ## Load memcached within its memory limit: 27 combinations of memory, items and connections, 10 minutes each, half an hour together (root).
 	$(PROGRESS) go test -count 1 -v -timeout 90m -parallel 9 -run TestMemory_IsNeverExceeded ./test/memcached -load 10m

@@ -53,6 +53,37 @@ func TestNames_OutliveKills(t *testing.T) {
 	}
 }
 
+// TestNames_CostLittle counts what the operator writes when it gives the name of a deleted pod to its replacement, in a cache of 100.
+func TestNames_CostLittle(t *testing.T) {
+	figure := measure(t, "a replaced pod of 100 with stable names: at most 6 writes, events apart")
+	o := startOperator(t)
+	namespace, size := suite.NewNamespace(t), form(100, 10)
+	newMemcached(t, namespace, spec{Size: new(int32(size)), MinReadySeconds: new(int32(0)), StableNames: &cachev1alpha1.StableNames{}})
+	kept := named(t, o, namespace, size)
+	o.quiet(t, namespace, calmFor)
+	written, used := o.writesIn(namespace), testenv.ProcessorTime(t, o.process.PID())
+	const replaced = 10
+	for ordinal := range replaced {
+		lost := podOf(t, namespace, kept[fmt.Sprintf("cache-%d", ordinal)])
+		testenv.NoError(t, suite.Client.Delete(t.Context(), &lost))
+		named(t, o, namespace, size)
+		o.quiet(t, namespace, calmFor)
+	}
+	byResource := map[string]int{}
+	writes := 0
+	for _, request := range o.writesIn(namespace)[len(written):] {
+		byResource[request.Resource]++
+		if request.Resource != "events" {
+			writes++
+		}
+	}
+	cpu := testenv.ProcessorTime(t, o.process.PID()) - used
+	figure.set("%.1f writes, %s of CPU; in all %v", float64(writes)/replaced, cpu/replaced, byResource)
+	if writes > 6*replaced {
+		t.Errorf("%d writes for %d replaced pods: %v", writes, replaced, byResource)
+	}
+}
+
 // named waits until each of count pods is ready and has a name, and returns the pods' UIDs by name. It starts o again when it has
 // been killed.
 func named(t *testing.T, o *operator, namespace string, count int) map[string]types.UID {

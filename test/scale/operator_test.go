@@ -5,7 +5,6 @@
 package scale
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"os"
@@ -25,8 +24,6 @@ const (
 	// memory back 10 s after its last work.
 	settleTime     = 12 * time.Second
 	settleInterval = 500 * time.Millisecond
-	// clockTicks is in how many parts of a second Linux gives the CPU time of a process.
-	clockTicks = 100
 )
 
 // operator is the operator's program, running.
@@ -137,15 +134,7 @@ func (o *operator) usage(t *testing.T) usage {
 			used.maxRSS = kibibytes(t, value)
 		}
 	}
-	stat, err := os.ReadFile(directory + "stat")
-	testenv.NoError(t, err)
-	// The fields behind the program's name, which is in brackets; proc(5) counts from 1.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	for _, field := range []string{fields[14-3], fields[15-3]} { // utime, stime
-		ticks, err := strconv.ParseInt(field, 10, 64)
-		testenv.NoError(t, err)
-		used.cpu += time.Duration(ticks) * time.Second / clockTicks
-	}
+	used.cpu = testenv.ProcessorTime(t, o.PID())
 	for _, part := range []string{"heap_alloc", "heap_inuse", "heap_idle", "heap_released", "stack_inuse"} {
 		t.Logf("%s: %.1f MiB", part, o.metric(t, "go_memstats_"+part+"_bytes ")/(1<<20))
 	}

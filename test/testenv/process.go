@@ -80,6 +80,21 @@ func (p *Process) Signal(signal os.Signal) error {
 // PID returns the ID of the process.
 func (p *Process) PID() int { return p.command.Process.Pid }
 
+// ProcessorTime returns the CPU time that a process has used, as Linux counts it, in hundredths of a second.
+func ProcessorTime(t testing.TB, pid int) (sum time.Duration) {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	NoError(t, err)
+	// The fields behind the program's name, which is in brackets; proc(5) counts from 1.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	for _, field := range []string{fields[14-3], fields[15-3]} { // utime, stime
+		ticks, err := strconv.Atoi(field)
+		NoError(t, err)
+		sum += time.Duration(ticks) * time.Second / 100
+	}
+	return sum
+}
+
 // Kill ends the process by SIGKILL and waits until it has ended.
 func (p *Process) Kill() {
 	// It fails when the process has ended.

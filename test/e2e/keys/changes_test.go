@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package keys
+
+import (
+	"fmt"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
+)
+
+const size = 4
+
+// change is something that happens to a cache, with how many of its pods.
+type change struct {
+	what string
+	make func(t *testing.T, mc *cachev1alpha1.Memcached)
+	// lost is the share of the keys that a client of the proxies may lose: that of the pods concerned, and 4 points, since servers
+	// do not have the same number of keys. 0 for the share of the pods that are not the same afterwards.
+	lost float64
+	// evicts is set when a proxy may be evicted too, which ends its connections.
+	evicts bool
+}
+
+var changes = []change{
+	{what: "a pod is deleted", make: func(t *testing.T, mc *cachev1alpha1.Memcached) {
+		testenv.NoError(t, suite.Client.Delete(t.Context(), &suite.Pods(t, mc.Namespace, mc.Name)[0]))
+	}},
+	{what: "a pod is deleted by force", make: func(t *testing.T, mc *cachev1alpha1.Memcached) {
+		testenv.NoError(t, suite.Client.Delete(t.Context(), &suite.Pods(t, mc.Namespace, mc.Name)[0], client.GracePeriodSeconds(0)))
+	}},
+	{what: "a memcached is killed, as by the OOM killer", make: func(t *testing.T, mc *cachev1alpha1.Memcached) {
+		pod := suite.Pods(t, mc.Namespace, mc.Name)[0]
+		signal(t, &pod, syscall.SIGKILL)
+		testenv.EventuallyObject(t, &suite.Env, &pod, "it should be restarted", func(pod *corev1.Pod) bool {
+			return pod.Status.ContainerStatuses[0].RestartCount > 0 && cluster.IsReady(pod)
+		})
+	}},
+	{what: "a node is drained", evicts: true, make: func(t *testing.T, _ *cachev1alpha1.Memcached) {
+		t.Cleanup(func() { suite.Kubectl(t, "uncordon", "node2") })
+		suite.Kubectl(t, "drain", "node2", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout="+testenv.Timeout.String())
+		suite.Kubectl(t, "uncordon", "node2")
+	}},
+	{what: "all pods are replaced", make: func(t *testing.T, mc *cachev1alpha1.Memcached) {
+		suite.Patch(t, mc, `{"spec":{"podMetadata":{"annotations":{"example.com/changed":"1"}}}}`)
+	}},
+	{what: "size 4 becomes 5", lost: 0.21, make: func(t *testing.T, mc *cachev1alpha1.Memcached) { suite.Patch(t, mc, `{"spec":{"size":5}}`) }},
+	{what: "size 5 becomes 4", lost: 0.24, make: func(t *testing.T, mc *cachev1alpha1.Memcached) { suite.Patch(t, mc, `{"spec":{"size":4}}`) }},
+}
+
+// TestChanges_LoseOneShareAtMost stores keys by three kinds of clients of one cache, makes a change while they read them, and counts
+// what they find afterwards.
+func TestChanges_LoseOneShareAtMost(t *testing.T) {
+	namespace := suite.NewNamespace(t)
+	n := newNode(t)
+	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "cache", size, func(spec *cachev1alpha1.MemcachedSpec) {
+		spec.Proxy = &cachev1alpha1.Proxy{Size: new(int32(3))}
+	}))
+	var servers atomic.Pointer[[]string]
+	servers.Store(&mc.Status.Servers)
+	clients := []*reader{
+		byAddress(n, mc.Name+"."+namespace+".svc"), byName(n, func() []string { return *servers.Load() }), byProxy(n, mc.Status.Endpoint),
+	}
+	t.Log("| change | pods | client | keys not found | errors | connections | slowest request |")
+	for _, change := range changes {
+		for _, c := range clients {
+			c.set(t)
+		}
+		before := lives(t, mc)
+		started := time.Now()
+		seen := during(t, clients, func() {
+			change.make(t, mc)
+			suite.Get(t, mc)
+			suite.Ready(t, mc)
+			servers.Store(&mc.Status.Servers)
+		})
+		took := time.Since(started)
+		replaced := 0
+		after := lives(t, mc)
+		for life := range before {
+			if !after[life] {
+				replaced++
+			}
+		}
+		for i, c := range clients {
+			lost := keyCount - c.found(t)
+			t.Logf("| %s (%.0f s) | %d of %d | %s | %.1f %% | %d of %d | %d | %.2f s | %v", change.what, took.Seconds(), replaced, len(before), c.name,
+				100*float64(lost)/keyCount, seen[i].errors, seen[i].errors+seen[i].hits+seen[i].misses, seen[i].dials, seen[i].slowest.Seconds(), seen[i].last)
+			if c.name == "proxy" {
+				change.judge(t, float64(lost)/keyCount, float64(replaced)/float64(len(before)), seen[i])
+			}
+		}
+	}
+}
+
+// judge fails unless a client of the proxies lost its share at most, without an error.
+func (c change) judge(t *testing.T, lost, replaced float64, seen tally) {
+	t.Helper()
+	allowed := c.lost
+	if allowed == 0 {
+		allowed = replaced + 0.04
+	}
+	if lost > allowed {
+		t.Errorf("%s: %.1f %% of the keys are lost, more than %.1f", c.what, 100*lost, 100*allowed)
+	}
+	if !c.evicts && (seen.errors > 0 || seen.dials > 0) || seen.errors > seen.dials {
+		t.Errorf("%s: %d errors, %d new connections, at last: %v", c.what, seen.errors, seen.dials, seen.last)
+	}
+}
+
+// lives returns the pods of mc with the number of restarts of memcached: one of these is one life of a cache.
+func lives(t *testing.T, mc *cachev1alpha1.Memcached) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	for _, pod := range suite.Pods(t, mc.Namespace, mc.Name) {
+		found[fmt.Sprintf("%s %d", pod.UID, pod.Status.ContainerStatuses[0].RestartCount)] = true
+	}
+	return found
+}

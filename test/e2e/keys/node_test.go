@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package keys
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/example/memcached-operator/test/testenv"
+)
+
+// dnsAddress is that of the cluster's DNS, in hack/node/env.sh.
+const dnsAddress = "10.96.0.10:53"
+
+// node connects from a local node, as its pods do.
+type node struct {
+	network  *os.File
+	resolver *net.Resolver
+}
+
+func newNode(t *testing.T) *node {
+	t.Helper()
+	pid, err := os.ReadFile(filepath.Join(os.Getenv("NODE_DIR"), "node1", "pid"))
+	testenv.NoError(t, err)
+	network, err := os.Open(fmt.Sprintf("/proc/%s/ns/net", strings.TrimSpace(string(pid))))
+	testenv.NoError(t, err)
+	t.Cleanup(func() { _ = network.Close() })
+	n := &node{network: network}
+	n.resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return n.dial(ctx, network, dnsAddress)
+	}}
+	return n
+}
+
+// dial connects to an IP address and a port.
+func (n *node) dial(ctx context.Context, network, address string) (connection net.Conn, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // for good: the thread, which has left the machine's network, ends with this goroutine
+		if err = unix.Setns(int(n.network.Fd()), unix.CLONE_NEWNET); err == nil {
+			connection, err = (&net.Dialer{}).DialContext(ctx, network, address)
+		}
+	}()
+	<-done
+	return connection, err
+}
+
+// lookUp returns the addresses of a host whose name ends in .svc, none if it has none.
+func (n *node) lookUp(ctx context.Context, host string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	addresses, err := n.resolver.LookupHost(ctx, host+".cluster.local.")
+	if failed, ok := err.(*net.DNSError); ok && failed.IsNotFound { //nolint:errorlint // the resolver returns it as it is
+		return nil, nil
+	}
+	return addresses, err
+}
+
+// memcachedOf returns the process of pod's memcached.
+func memcachedOf(t *testing.T, pod *corev1.Pod) int {
+	t.Helper()
+	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	testenv.NoError(t, err)
+	for _, group := range groups {
+		of, _ := os.ReadFile(group)
+		name, _ := os.ReadFile(filepath.Join(filepath.Dir(group), "comm"))
+		if bytes.Contains(of, []byte(pod.UID)) && strings.TrimSpace(string(name)) == "memcached" {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(group)))
+			testenv.NoError(t, err)
+			return pid
+		}
+	}
+	t.Fatalf("pod %s has no process memcached", pod.Name)
+	return 0
+}
+
+// signal sends a signal to pod's memcached.
+func signal(t *testing.T, pod *corev1.Pod, s syscall.Signal) {
+	t.Helper()
+	testenv.NoError(t, syscall.Kill(memcachedOf(t, pod), s))
+}
