@@ -37,20 +37,20 @@ type operator struct {
 	profile string
 }
 
-// start starts the operator for all namespaces, with leader election. It ends with the test,
+// start starts the operator for all namespaces, with leader election and arguments. It ends with the test,
 // at the latest.
-func (e *env) start(t *testing.T) *operator {
+func (e *env) start(t *testing.T, arguments ...string) *operator {
 	t.Helper()
 	o := &operator{env: e, metrics: testenv.FreeAddress(t), profile: filepath.Join(t.TempDir(), "profile")}
 	e.proxy.forgetLease()
 	o.started = time.Now()
 	// No memory limit of the environment is meant.
-	o.Process = testenv.StartBinaryEnv(t, suite.Binary, []string{"CONTAINER_MEMORY_LIMIT=", "GOMEMLIMIT=", "GOGC=", "SCALE_PROFILE=" + o.profile},
+	o.Process = testenv.StartBinaryEnv(t, suite.Binary, []string{"CONTAINER_MEMORY_LIMIT=", "GOMEMLIMIT=", "GOGC=", "SCALE_PROFILE=" + o.profile}, append(arguments,
 		"--kubeconfig="+testenv.Kubeconfig(t, e.operator, ""),
 		"--leader-elect", "--leader-elect-namespace="+controlplane.OperatorNamespace,
 		"--max-concurrent-reconciles="+strconv.Itoa(writers),
 		"--health-probe-bind-address=127.0.0.1:0",
-		"--metrics-bind-address="+o.metrics, "--metrics-secure=false")
+		"--metrics-bind-address="+o.metrics, "--metrics-secure=false")...)
 	return o
 }
 

@@ -33,6 +33,7 @@ const (
 	rssSize           = 10_000
 	rssGoal           = 160 << 20
 	servedGoal        = time.Second
+	reloadGoal        = time.Minute
 	editGoal          = 100 * time.Millisecond
 	metGoal, notMet   = "met", "MISSED"
 	notJudged, noGoal = "not judged at this size", ""
@@ -90,6 +91,9 @@ func (f *figures) changeRows() []row {
 		{"no write after a restart", fmt.Sprintf("%d; ready after %.1f s, leader after %.1f s, CPU %.1f s", f.restart.writes, f.restart.ready.Seconds(), f.restart.leads.Seconds(), f.restart.used.cpu.Seconds()),
 			evaluate(true, f.restart.writes == 0)},
 		{fmt.Sprintf("a new Memcached has its children within %s of leadership", servedGoal), fmt.Sprintf("%d ms", f.restart.served.Milliseconds()), evaluate(timed, f.restart.served <= servedGoal)},
+		{fmt.Sprintf("a reload of %d within %s, and a new Memcached meanwhile within %s", rssSize, reloadGoal, servedGoal),
+			fmt.Sprintf("%.1f s and %d ms, %d writes", f.reload.took.Seconds(), f.reload.served.Milliseconds(), f.reload.writes),
+			evaluate(timed, f.reload.took <= reloadGoal && f.reload.served <= servedGoal && f.reload.writes == 0)},
 	}
 }
 

@@ -6,13 +6,18 @@ package scale
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/example/memcached-operator/manifests"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -33,7 +38,7 @@ type restartFigures struct {
 func (e *env) measureRestart(t *testing.T, o *operator, count int) (*operator, restartFigures) {
 	t.Helper()
 	o.stop(t)
-	added := e.watchChildren(t)
+	added := e.watchChildren(t, "created-after-restart")
 	before := e.proxy.counts()
 	o = e.start(t)
 	testenv.NoError(t, e.Client.Create(t.Context(), testenv.Memcached(newNamespace, "created-after-restart", 0)))
@@ -54,6 +59,43 @@ func (e *env) measureRestart(t *testing.T, o *operator, count int) (*operator, r
 	return o, figures
 }
 
+// reloadFigures are about a change of the templates that changes no object.
+type reloadFigures struct {
+	// took is from the use of the templates until every Memcached was reconciled, served from the creation of another
+	// Memcached meanwhile to its last child.
+	took, served time.Duration
+	// writes are the operator's, without those for the new Memcached.
+	writes int
+}
+
+// measureReload stops o, starts the operator with a directory of templates, and changes a comment in one of them.
+func (e *env) measureReload(t *testing.T, o *operator, count int) (*operator, reloadFigures) {
+	t.Helper()
+	o.stop(t)
+	const template = "base/service.yaml"
+	directory := t.TempDir()
+	o = e.start(t, "--manifests-dir="+directory)
+	o.ready(t)
+	o.settle(t, count)
+	added := e.watchChildren(t, "created-during-reload")
+	before, reconciles := e.proxy.counts(), o.reconciles(t)
+	content, err := manifests.FS.ReadFile(template)
+	testenv.NoError(t, err)
+	testenv.NoError(t, os.Mkdir(filepath.Join(directory, "base"), 0o700))
+	testenv.NoError(t, os.WriteFile(filepath.Join(directory, template), append(content, "# changed\n"...), 0o600))
+	testenv.Eventually(t, "the templates should be reloaded", func() bool { return strings.Contains(o.Log.String(), "Templates reloaded") })
+	reloadedAt := time.Now()
+	testenv.NoError(t, e.Client.Create(t.Context(), testenv.Memcached(newNamespace, "created-during-reload", 0)))
+	createdAt := time.Now()
+	var figures reloadFigures
+	figures.served = max(0, added.last(t).Sub(createdAt))
+	testenv.Within(t, 10*time.Minute, "every Memcached should be reconciled", func() bool { return o.reconciles(t) >= reconciles+count })
+	figures.took = time.Since(reloadedAt)
+	o.settle(t, 0)
+	figures.writes = e.proxy.counts().since(before).of(func(r request) bool { return r.isWrite() && r.namespace != newNamespace })
+	return o, figures
+}
+
 // childKinds are the kinds of the objects that a Memcached gets.
 var childKinds = []schema.GroupVersionKind{
 	{Group: "apps", Version: "v1", Kind: "Deployment"},
@@ -64,8 +106,8 @@ var childKinds = []schema.GroupVersionKind{
 // additions receives when the first object of each of childKinds was added.
 type additions chan time.Time
 
-// watchChildren watches newNamespace, which has no children yet, until the test ends.
-func (e *env) watchChildren(t *testing.T) additions {
+// watchChildren watches newNamespace for the children of a Memcached until the test ends.
+func (e *env) watchChildren(t *testing.T, name string) additions {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
@@ -76,7 +118,7 @@ func (e *env) watchChildren(t *testing.T) additions {
 		testenv.NoError(t, err)
 		go func() {
 			for event := range watching.ResultChan() {
-				if event.Type == watch.Added {
+				if object, ok := event.Object.(metav1.Object); ok && event.Type == watch.Added && object.GetName() == name {
 					added <- time.Now()
 					return
 				}

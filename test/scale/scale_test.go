@@ -24,6 +24,7 @@ type figures struct {
 	edits      editFigures
 	idle       idleFigures
 	restart    restartFigures
+	reload     reloadFigures
 }
 
 // startFigures are about a start of the operator's process.
@@ -108,6 +109,7 @@ func measureOperator(t *testing.T, f *figures) {
 	o, f.restart = e.measureRestart(t, o, f.memcacheds)
 	e.checkReady(t, f.memcacheds+1)
 	o.saveProfiles(t, strconv.Itoa(f.memcacheds)+"-restarted")
+	o, f.reload = e.measureReload(t, o, f.memcacheds+1)
 	o.stop(t)
 }
 

@@ -6,6 +6,7 @@ package keys
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -52,9 +53,11 @@ var changes = []change{
 		suite.Kubectl(t, "uncordon", "node2")
 	}},
 	{what: "all pods are replaced", make: func(t *testing.T, mc *cachev1alpha1.Memcached) {
+		before := lives(t, mc)
 		suite.Patch(t, mc, `{"spec":{"podMetadata":{"annotations":{"example.com/changed":"1"}}}}`)
+		testenv.Eventually(t, "all pods should be others", func() bool { return missing(before, lives(t, mc)) == size })
 	}},
-	{what: "size 4 becomes 5", lost: 0.21, make: func(t *testing.T, mc *cachev1alpha1.Memcached) { suite.Patch(t, mc, `{"spec":{"size":5}}`) }},
+	{what: "size 4 becomes 5", lost: 0.22, make: func(t *testing.T, mc *cachev1alpha1.Memcached) { suite.Patch(t, mc, `{"spec":{"size":5}}`) }},
 	{what: "size 5 becomes 4", lost: 0.24, make: func(t *testing.T, mc *cachev1alpha1.Memcached) { suite.Patch(t, mc, `{"spec":{"size":4}}`) }},
 }
 
@@ -67,7 +70,11 @@ func TestChanges_LoseOneShareAtMost(t *testing.T) {
 		spec.Proxy = &cachev1alpha1.Proxy{Size: new(int32(3))}
 	}))
 	var servers atomic.Pointer[[]string]
-	servers.Store(&mc.Status.Servers)
+	know := func() {
+		now := slices.Clone(mc.Status.Servers)
+		servers.Store(&now)
+	}
+	know()
 	clients := []*reader{
 		byAddress(n, mc.Name+"."+namespace+".svc"), byName(n, func() []string { return *servers.Load() }), byProxy(n, mc.Status.Endpoint),
 	}
@@ -80,18 +87,11 @@ func TestChanges_LoseOneShareAtMost(t *testing.T) {
 		started := time.Now()
 		seen := during(t, clients, func() {
 			change.make(t, mc)
-			suite.Get(t, mc)
-			suite.Ready(t, mc)
-			servers.Store(&mc.Status.Servers)
+			settled(t, mc)
+			know()
 		})
 		took := time.Since(started)
-		replaced := 0
-		after := lives(t, mc)
-		for life := range before {
-			if !after[life] {
-				replaced++
-			}
-		}
+		replaced := missing(before, lives(t, mc))
 		for i, c := range clients {
 			lost := keyCount - c.found(t)
 			t.Logf("| %s (%.0f s) | %d of %d | %s | %.1f %% | %d of %d | %d | %.2f s | %v", change.what, took.Seconds(), replaced, len(before), c.name,
@@ -118,12 +118,38 @@ func (c change) judge(t *testing.T, lost, replaced float64, seen tally) {
 	}
 }
 
+// settled waits until mc has all its pods, and is ready.
+func settled(t *testing.T, mc *cachev1alpha1.Memcached) {
+	t.Helper()
+	suite.Get(t, mc)
+	testenv.Eventually(t, "all pods should be ready", func() bool {
+		pods := suite.Pods(t, mc.Namespace, mc.Name)
+		return len(pods) == int(*mc.Spec.Size) && !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !cluster.IsReady(&pod) })
+	})
+	suite.Get(t, mc)
+	suite.Ready(t, mc)
+}
+
+// missing returns how many of before are not in after.
+func missing(before, after map[string]bool) (count int) {
+	for life := range before {
+		if !after[life] {
+			count++
+		}
+	}
+	return count
+}
+
 // lives returns the pods of mc with the number of restarts of memcached: one of these is one life of a cache.
 func lives(t *testing.T, mc *cachev1alpha1.Memcached) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
 	for _, pod := range suite.Pods(t, mc.Namespace, mc.Name) {
-		found[fmt.Sprintf("%s %d", pod.UID, pod.Status.ContainerStatuses[0].RestartCount)] = true
+		restarts := int32(0)
+		for _, container := range pod.Status.ContainerStatuses { // none while it is being scheduled
+			restarts += container.RestartCount
+		}
+		found[fmt.Sprintf("%s %d", pod.UID, restarts)] = true
 	}
 	return found
 }

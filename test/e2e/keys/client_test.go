@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -33,6 +34,8 @@ type reader struct {
 	serverOf func(ctx context.Context, key string) (string, error)
 
 	connections map[string]*memcached.Client
+	// round is part of the keys, so that no server has older values of them.
+	round int
 	tally
 }
 
@@ -45,7 +48,7 @@ type tally struct {
 	last    error
 }
 
-func key(reader string, i int) string { return fmt.Sprintf("%s-%d", reader, i) }
+func (c *reader) key(i int) string { return fmt.Sprintf("%s-%d-%d", c.name, c.round, i) }
 
 // request sends a request about key, and counts it.
 func (c *reader) request(ctx context.Context, key string, send func(*memcached.Client) (string, error)) bool {
@@ -94,7 +97,7 @@ func (c *reader) connect(ctx context.Context, server string) (*memcached.Client,
 	addresses := []string{host}
 	if net.ParseIP(host) == nil {
 		if addresses, err = c.node.lookUp(ctx, host); err != nil || len(addresses) == 0 {
-			return nil, fmt.Errorf("%s has no address: %w", host, err)
+			return nil, errors.Join(fmt.Errorf("%s has no address", host), err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
@@ -106,11 +109,12 @@ func (c *reader) connect(ctx context.Context, server string) (*memcached.Client,
 	return memcached.Open(ctx, connection, memcached.Access{Timeout: c.timeout})
 }
 
-// set stores the keys, each at the second attempt if need be.
+// set stores new keys, each at the second attempt if need be.
 func (c *reader) set(t *testing.T) {
 	t.Helper()
+	c.round++
 	for i := range keyCount {
-		key, stored := key(c.name, i), false
+		key, stored := c.key(i), false
 		for attempt := 0; attempt < 2 && !stored; attempt++ {
 			stored = c.request(t.Context(), key, func(m *memcached.Client) (string, error) { return "stored", m.Set(key, "v") })
 		}
@@ -121,7 +125,7 @@ func (c *reader) set(t *testing.T) {
 }
 
 func (c *reader) get(ctx context.Context, i int) {
-	key := key(c.name, i)
+	key := c.key(i)
 	c.request(ctx, key, func(m *memcached.Client) (string, error) { return m.Get(key) })
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -78,8 +79,7 @@ func TestNames_NeverLeadToAnotherPod(t *testing.T) {
 		}
 		testenv.NoError(t, client.IgnoreNotFound(suite.Client.Delete(t.Context(), &pods[rand.IntN(len(pods))], options...)))
 		if rand.IntN(4) > 0 || i == 49 {
-			suite.Get(t, mc)
-			suite.Ready(t, mc)
+			settled(t, mc)
 		}
 	}
 	cancel()
@@ -97,18 +97,11 @@ func TestProxies_ReadTheirListWithoutAClientNoticing(t *testing.T) {
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "cache", 2, func(spec *cachev1alpha1.MemcachedSpec) {
 		spec.Proxy = &cachev1alpha1.Proxy{Size: new(int32(3))}
 	}))
-	var readers []*reader
-	for i, pod := range proxies(t, mc) {
-		r := byProxy(n, pod.Status.PodIP+":11211")
-		r.name = fmt.Sprintf("proxy%d", i)
-		r.set(t)
-		readers = append(readers, r)
-	}
+	readers := readersOf(t, n, mc)
 	seen := during(t, readers, func() {
 		for i := range 20 {
 			suite.Patch(t, mc, fmt.Sprintf(`{"spec":{"size":%d}}`, 3-i%2))
-			suite.Get(t, mc)
-			suite.Ready(t, mc)
+			settled(t, mc)
 		}
 	})
 	for i, r := range readers {
@@ -117,6 +110,50 @@ func TestProxies_ReadTheirListWithoutAClientNoticing(t *testing.T) {
 			t.Errorf("%s: %d errors, %d new connections: %v", r.name, seen[i].errors, seen[i].dials, seen[i].last)
 		}
 	}
+}
+
+// TestProxies_ReadTheirListOneAfterTheOther measures for how long proxies have different lists, also when one of three is stopped.
+func TestProxies_ReadTheirListOneAfterTheOther(t *testing.T) {
+	namespace := suite.NewNamespace(t)
+	n := newNode(t)
+	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "cache", 2, func(spec *cachev1alpha1.MemcachedSpec) {
+		spec.Proxy = &cachev1alpha1.Proxy{Size: new(int32(3))}
+	}))
+	readers, stopped := readersOf(t, n, mc), proxies(t, mc)[2]
+	signal(t, &stopped, syscall.SIGSTOP)
+	suite.Patch(t, mc, `{"spec":{"size":3}}`)
+	changed := time.Now()
+	learns := func(r *reader) time.Duration {
+		testenv.Eventually(t, r.name+" should miss keys, which have moved", func() bool {
+			before := r.misses
+			for i := range 100 {
+				r.get(t.Context(), i)
+			}
+			return r.misses > before
+		})
+		return time.Since(changed).Round(100 * time.Millisecond)
+	}
+	first, second := learns(readers[0]), learns(readers[1])
+	signal(t, &stopped, syscall.SIGCONT)
+	continued := time.Since(changed).Round(100 * time.Millisecond)
+	t.Logf("after a change of size the first proxy has the list at %s, the second at %s, the third, which continues at %s, at %s",
+		first, second, continued, learns(readers[2]))
+}
+
+// readersOf returns a reader by each of mc's proxies, with its keys stored.
+func readersOf(t *testing.T, n *node, mc *cachev1alpha1.Memcached) (readers []*reader) {
+	t.Helper()
+	for i, pod := range proxies(t, mc) {
+		r := byProxy(n, pod.Status.PodIP+":11211")
+		r.name = fmt.Sprintf("proxy%d", i)
+		// A proxy that has just started may not find all names yet.
+		testenv.Eventually(t, "all keys should be found", func() bool {
+			r.set(t)
+			return r.found(t) == keyCount
+		})
+		readers = append(readers, r)
+	}
+	return readers
 }
 
 // proxies returns the pods of mc's proxies.
