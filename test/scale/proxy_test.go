@@ -25,7 +25,7 @@ import (
 
 // request is what requests are counted by.
 type request struct {
-	// verb is get, list, watch, apply, or the method in lower case.
+	// verb is get, list, watch, dry-run, apply, or the method in lower case.
 	verb string
 	// resource is the plural name, with the subresource behind a slash; empty for discovery.
 	resource string
@@ -48,7 +48,7 @@ func (r request) isEvent() bool { return r.resource == "events" }
 // isWrite reports whether r changes something other than leases and events.
 func (r request) isWrite() bool {
 	switch r.verb {
-	case "get", "list", "watch":
+	case "get", "list", "watch", "dry-run":
 		return false
 	default:
 		return !r.isLease() && !r.isReview() && !r.isEvent()
@@ -209,6 +209,8 @@ func parse(req *http.Request) request {
 		r.verb = "watch"
 	case req.Method == http.MethodGet && len(path) == 1:
 		r.verb = "list"
+	case req.URL.Query().Has("dryRun"):
+		r.verb = "dry-run"
 	case req.Header.Get("Content-Type") == "application/apply-patch+yaml" || req.Header.Get("Content-Type") == "application/apply-patch+cbor":
 		r.verb = "apply"
 	default:

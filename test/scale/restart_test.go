@@ -64,7 +64,7 @@ type reloadFigures struct {
 	// took is from the use of the templates until every Memcached was reconciled, served from the creation of another
 	// Memcached meanwhile to its last child.
 	took, served time.Duration
-	// writes are the operator's, without those for the new Memcached.
+	// writes are the operator's, without those for the new Memcached and dry-runs.
 	writes int
 }
 
@@ -74,14 +74,15 @@ func (e *env) measureReload(t *testing.T, o *operator, count int) (*operator, re
 	o.stop(t)
 	const template = "base/service.yaml"
 	directory := t.TempDir()
+	content, err := manifests.FS.ReadFile(template)
+	testenv.NoError(t, err)
+	testenv.NoError(t, os.Mkdir(filepath.Join(directory, "base"), 0o700))
+	testenv.NoError(t, os.WriteFile(filepath.Join(directory, template), content, 0o600))
 	o = e.start(t, "--manifests-dir="+directory)
 	o.ready(t)
 	o.settle(t, count)
 	added := e.watchChildren(t, "created-during-reload")
 	before, reconciles := e.proxy.counts(), o.reconciles(t)
-	content, err := manifests.FS.ReadFile(template)
-	testenv.NoError(t, err)
-	testenv.NoError(t, os.Mkdir(filepath.Join(directory, "base"), 0o700))
 	testenv.NoError(t, os.WriteFile(filepath.Join(directory, template), append(content, "# changed\n"...), 0o600))
 	testenv.Eventually(t, "the templates should be reloaded", func() bool { return strings.Contains(o.Log.String(), "Templates reloaded") })
 	reloadedAt := time.Now()
