@@ -55,7 +55,7 @@ func TestNames_OutliveKills(t *testing.T) {
 
 // TestNames_CostLittle counts what the operator writes when it gives the name of a deleted pod to its replacement, in a cache of 100.
 func TestNames_CostLittle(t *testing.T) {
-	figure := measure(t, "a replaced pod of 100 with stable names: at most 6 writes, events apart")
+	figure := measure(t, "a replaced pod of 100 with stable names: at most 8 writes, events apart")
 	o := startOperator(t)
 	namespace, size := suite.NewNamespace(t), form(100, 10)
 	newMemcached(t, namespace, spec{Size: new(int32(size)), MinReadySeconds: new(int32(0)), StableNames: &cachev1alpha1.StableNames{}})
@@ -79,7 +79,7 @@ func TestNames_CostLittle(t *testing.T) {
 	}
 	cpu := testenv.ProcessorTime(t, o.process.PID()) - used
 	figure.set("%.1f writes, %s of CPU; in all %v", float64(writes)/replaced, cpu/replaced, byResource)
-	if writes > 6*replaced {
+	if writes > 8*replaced {
 		t.Errorf("%d writes for %d replaced pods: %v", writes, replaced, byResource)
 	}
 }
