@@ -203,7 +203,7 @@ e2e-olm: kube-node kustomize $(addprefix $(BIN)/,helm3 operator-sdk scorecard-te
 	hack/e2e-olm.sh $(E2EFLAGS)
 
 .PHONY: keys
-keys: kube-node $(TEST_TOOLS) ## Measure what changes of a cache cost its clients: keys, errors, time; on two local nodes, 20 minutes (root).
+keys: kube-node $(TEST_TOOLS) ## Measure what changes of a cache cost its clients: keys, errors, time; on two local nodes, ten minutes (root).
 	E2E_PACKAGES=./test/e2e/keys hack/e2e.sh -v $(E2EFLAGS)
 
 .PHONY: load

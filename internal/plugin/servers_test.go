@@ -48,6 +48,8 @@ func TestServers_RejectWhatAClientCannotDo(t *testing.T) {
 	for sentence, test := range map[string]struct{ form, spec, want string }{
 		"a password for Loki":     {"loki", "auth: {secretName: a}", "-o loki: Loki cannot authenticate, and the Memcached has spec.auth" + advice},
 		"a password for mcrouter": {"mcrouter", "auth: {secretName: a}", "-o mcrouter: mcrouter cannot authenticate, and the Memcached has spec.auth" + advice},
+		"a password for Django":   {"django", "auth: {secretName: a}", "-o django: pymemcache cannot authenticate, and the Memcached has spec.auth" + advice},
+		"TLS for Django":          {"django", "tls: {secretName: a}", "-o django: the Memcached has spec.tls, for which pymemcache needs options of its own: use -o list, and pymemcache's documentation of TLS"},
 		"TLS for mcrouter":        {"mcrouter", "tls: {secretName: a}", "-o mcrouter: the Memcached has spec.tls, for which mcrouter needs options of its own: use -o list, and mcrouter's documentation of TLS"},
 	} {
 		var out bytes.Buffer

@@ -26,8 +26,8 @@ const size = 4
 type change struct {
 	what string
 	make func(t *testing.T, mc *cachev1alpha1.Memcached)
-	// lost is the share of the keys that a client of the proxies may lose: that of the pods concerned, and 4 points, since servers
-	// do not have the same number of keys. 0 for the share of the pods that are not the same afterwards.
+	// lost is the share of the keys that a client of the proxies may lose. 0 is that of the pods that are not the same afterwards, and
+	// 4 points, since servers do not have the same number of keys.
 	lost float64
 	// evicts is set when a proxy may be evicted too, which ends its connections.
 	evicts bool

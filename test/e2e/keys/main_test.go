@@ -2,8 +2,8 @@
 
 //go:build e2e
 
-// Package keys measures, on local nodes, what changes cost the clients of a cache: keys, errors and time. It takes 20 minutes, so
-// it is run by hand: `make keys`.
+// Package keys measures, on local nodes, what changes cost the clients of a cache: keys, errors and time. It takes ten minutes
+// with the images, and times mean something on an idle machine only, so it is run by hand: `make keys`.
 package keys
 
 import (

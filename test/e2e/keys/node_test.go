@@ -35,6 +35,9 @@ type node struct {
 
 func newNode(t *testing.T) *node {
 	t.Helper()
+	if os.Getenv("NODE_DIR") == "" {
+		t.Fatal("the tests connect from a local node: run them by `make keys`, without E2E_KUBECONFIG")
+	}
 	pid, err := os.ReadFile(filepath.Join(os.Getenv("NODE_DIR"), "node1", "pid"))
 	testenv.NoError(t, err)
 	network, err := os.Open(fmt.Sprintf("/proc/%s/ns/net", strings.TrimSpace(string(pid))))
