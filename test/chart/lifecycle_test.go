@@ -109,6 +109,15 @@ func (r release) crd(t *testing.T) *unstructured.Unstructured {
 	return crd
 }
 
+// withoutCRD deletes the CRD of the test's cluster and waits until it is gone: the API server keeps it until it has looked
+// for objects of it, and until then Helm refuses to install another.
+func (r release) withoutCRD(t *testing.T) {
+	t.Helper()
+	crd := r.crd(t)
+	r.cluster.Delete(t, crd)
+	r.cluster.EventuallyGone(t, crd)
+}
+
 // TestRelease_ForAllNamespaces takes a release from the first install to the last uninstall.
 func TestRelease_ForAllNamespaces(t *testing.T) {
 	forEachHelm(t, func(t *testing.T, h helm) {
@@ -116,7 +125,7 @@ func TestRelease_ForAllNamespaces(t *testing.T) {
 		h = h.as(cluster.Kubeconfig)
 		r := release{h, cluster, releaseName, releaseNamespace}
 
-		cluster.Delete(t, r.crd(t))
+		r.withoutCRD(t)
 		r.do(t, "install", "--create-namespace")
 		r.wantArgs(t, "--leader-elect", "--zap-log-level=info")
 		mc := cluster.NewMemcached(t, "default", "kept", 0)
@@ -279,7 +288,7 @@ func TestRelease_Helm4UpgradesHelm3(t *testing.T) {
 	cluster := testenv.New(t, testenv.Setup{})
 	h := helm{program: tool("helm3"), home: t.TempDir(), kubeconfig: cluster.Kubeconfig}
 	r := release{h, cluster, releaseName, releaseNamespace}
-	cluster.Delete(t, r.crd(t))
+	r.withoutCRD(t)
 	r.do(t, "install", "--create-namespace")
 	r.helm.program = tool("helm4")
 	r.run(t, r.with(laterChart(t), "upgrade", "--set", "replicaCount=2")...)
