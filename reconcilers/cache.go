@@ -125,7 +125,10 @@ func reduce(object client.Object) client.Object {
 	}
 	kept := reduced.(*appsv1.Deployment)
 	kept.Spec.Replicas = deployment.Spec.Replicas
-	kept.Spec.Selector = deployment.Spec.Selector
+	// Most are those of the templates, which take as much memory as the rest of the object.
+	if selector := deployment.Spec.Selector; selector != nil && metav1.FormatLabelSelector(selector) != status.ShippedSelector(deployment.Name) {
+		kept.Spec.Selector = selector
+	}
 	kept.Spec.MinReadySeconds = deployment.Spec.MinReadySeconds
 	kept.Spec.Paused = deployment.Spec.Paused
 	for _, container := range deployment.Spec.Template.Spec.Containers {

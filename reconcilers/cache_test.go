@@ -15,6 +15,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers"
+	"github.com/example/memcached-operator/reconcilers/status"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -51,6 +52,29 @@ func TestCache_StripsMemcacheds(t *testing.T) {
 	testenv.NoError(t, err)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the cache keeps\n%+v, want\n%+v", got, want)
+	}
+}
+
+// TestCache_OmitsTheShippedSelector: from a Deployment in the cache, the status has the selector of the live one.
+func TestCache_OmitsTheShippedSelector(t *testing.T) {
+	t.Parallel()
+	options, err := reconcilers.CacheOptions(nil)
+	testenv.NoError(t, err)
+	for want, isKept := range map[string]bool{
+		"app=memcached,memcached_cr=cache":          false,
+		"app=memcached,memcached_cr=other":          true,
+		"app=memcached,memcached_cr=cache,site=one": true,
+		"app=memcached":                             true,
+	} {
+		selector, err := metav1.ParseToLabelSelector(want)
+		testenv.NoError(t, err)
+		cached, err := options.DefaultTransform(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "cache"}, Spec: appsv1.DeploymentSpec{Selector: selector}})
+		testenv.NoError(t, err)
+		deployment := cached.(*appsv1.Deployment)
+		got := status.Compute(status.Observation{Memcached: testenv.Memcached("default", "cache", 1), Deployment: deployment}).Selector
+		if got != want || (deployment.Spec.Selector != nil) != isKept {
+			t.Errorf("%s is %s in the status, and kept: %t", want, got, deployment.Spec.Selector != nil)
+		}
 	}
 }
 

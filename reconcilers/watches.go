@@ -62,7 +62,7 @@ func (w *watches) Watch(ctx context.Context, kind schema.GroupVersionKind) error
 }
 
 func (w *watches) watch(ctx context.Context, kind schema.GroupVersionKind) error {
-	object, err := apply.NewObject(w.mgr.GetScheme(), kind)
+	object, err := apply.NewCached(w.mgr.GetScheme(), kind)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (w *watches) Unwatch(ctx context.Context, kind schema.GroupVersionKind) err
 }
 
 func (w *watches) unwatch(ctx context.Context, kind schema.GroupVersionKind) error {
-	object, err := apply.NewObject(w.mgr.GetScheme(), kind)
+	object, err := apply.NewCached(w.mgr.GetScheme(), kind)
 	if err != nil {
 		return err
 	}

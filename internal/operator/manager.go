@@ -14,7 +14,6 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -102,7 +101,6 @@ func newControllerManager(cfg *rest.Config, scheme *runtime.Scheme, o *options, 
 	mgr, err := ctrl.NewManager(managerConfig, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         cacheOptions,
-		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		Metrics:                       metrics,
 		HealthProbeBindAddress:        o.healthProbeAddress,
 		LeaderElection:                o.leaderElect,

@@ -26,9 +26,9 @@ const (
 // EndpointSliceKind is the kind of the objects that are rendered from observed pods.
 var EndpointSliceKind = discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice")
 
-// maxAnswers bounds the number of objects whose answer is kept. Losing one costs the note of what admission modified,
-// or an apply that changes nothing.
-const maxAnswers = 1 << 14
+// maxAnswers bounds the number of objects whose answer is kept, 400 bytes each. Losing one costs an apply that changes nothing, if
+// the API server does not store each field.
+const maxAnswers = 1 << 12
 
 // Action is the action that was taken for one rendered object.
 type Action string

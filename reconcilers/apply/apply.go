@@ -275,9 +275,8 @@ func (a *Applier) write(ctx context.Context, owner *Owner, rendered *prepared, o
 	return result
 }
 
-// send sends the apply of object and returns the response as an object of the type that the cache
-// uses. Objects with a Go type are decoded from protocol buffers, which is several times as fast as the
-// JSON that client.Apply uses.
+// send sends the apply of object and returns the response. Objects with a Go type are decoded from protocol buffers, which is
+// several times as fast as the JSON that client.Apply uses.
 func (a *Applier) send(ctx context.Context, object *unstructured.Unstructured) (client.Object, error) {
 	live, err := NewObject(a.scheme, object.GroupVersionKind())
 	if err != nil {
@@ -299,7 +298,7 @@ func (a *Applier) send(ctx context.Context, object *unstructured.Unstructured) (
 // cached returns the live object of rendered from the cache, or the response to the last write if the
 // cache does not show that yet, which notYetCached reports. If it is being deleted, the API server is asked.
 func (a *Applier) cached(ctx context.Context, rendered *prepared) (live client.Object, notYetCached bool, err error) {
-	object, err := NewObject(a.scheme, rendered.GroupVersionKind())
+	object, err := NewCached(a.scheme, rendered.GroupVersionKind())
 	if err != nil {
 		return nil, false, err
 	}
@@ -308,7 +307,7 @@ func (a *Applier) cached(ctx context.Context, rendered *prepared) (live client.O
 		return live, live != object, err
 	}
 	// An API server that lags behind may list an object of before a re-creation, for as long as it does.
-	current, err := NewObject(a.scheme, rendered.GroupVersionKind())
+	current, err := NewCached(a.scheme, rendered.GroupVersionKind())
 	if err != nil {
 		return nil, false, err
 	}

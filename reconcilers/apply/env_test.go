@@ -55,7 +55,7 @@ func (w *env) restart() {
 	options := client.Options{Scheme: suite.scheme, Mapper: suite.Client.RESTMapper()}
 	live, err := client.New(w.requests.config(), options)
 	testenv.NoError(w.t, err)
-	options.Cache = &client.CacheOptions{Reader: w.cache, Unstructured: true}
+	options.Cache = &client.CacheOptions{Reader: w.cache}
 	cached, err := client.New(w.requests.config(), options)
 	testenv.NoError(w.t, err)
 	w.pending = apply.NewPendingWrites(suite.scheme)
@@ -75,7 +75,7 @@ func (w *env) forgetWhatIsDeleted(pending *apply.PendingWrites) {
 		}
 	}}
 	for _, kind := range kinds {
-		object, err := apply.NewObject(suite.scheme, kind)
+		object, err := apply.NewCached(suite.scheme, kind)
 		testenv.NoError(w.t, err)
 		informer, err := suite.cache.GetInformer(w.t.Context(), object)
 		testenv.NoError(w.t, err)
@@ -216,7 +216,7 @@ func (w *env) get(ctx context.Context, key client.ObjectKey, object client.Objec
 
 // version is the resourceVersion of object as get reads it; empty when there is none.
 func version(ctx context.Context, object *unstructured.Unstructured, get func(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error) (string, error) {
-	seen, err := apply.NewObject(suite.scheme, object.GroupVersionKind())
+	seen, err := apply.NewCached(suite.scheme, object.GroupVersionKind())
 	if err != nil {
 		return "", err
 	}

@@ -92,7 +92,7 @@ func startCache(ctx context.Context) error {
 		return err
 	}
 	for _, kind := range kinds {
-		object, err := apply.NewObject(suite.scheme, kind)
+		object, err := apply.NewCached(suite.scheme, kind)
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,10 @@ package apply
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,8 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// NewObject returns an empty object of gvk: of its Go type if scheme has one, which takes a third of the
-// memory, or else an unstructured one.
+// NewObject returns an empty object of gvk: of its Go type if scheme has one, or else an unstructured one.
 func NewObject(scheme *runtime.Scheme, gvk schema.GroupVersionKind) (client.Object, error) {
 	if !scheme.Recognizes(gvk) {
 		u := &unstructured.Unstructured{}
@@ -33,21 +35,39 @@ func NewObject(scheme *runtime.Scheme, gvk schema.GroupVersionKind) (client.Obje
 	return typed, nil
 }
 
-// newList returns an empty list of objects of kind, as NewObject does.
-func newList(scheme *runtime.Scheme, kind schema.GroupVersionKind) (client.ObjectList, error) {
-	kind.Kind += "List"
-	if !scheme.Recognizes(kind) {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(kind)
+// NewCached returns an empty object of kind as the cache holds it: of its Go type for a kind whose content is read, and otherwise
+// metadata alone, which is all that most objects are compared by, and a fraction of the memory and of the traffic.
+func NewCached(scheme *runtime.Scheme, kind schema.GroupVersionKind) (client.Object, error) {
+	if slices.Contains(contentKinds, kind) {
+		return NewObject(scheme, kind)
+	}
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(kind)
+	return object, nil
+}
+
+// contentKinds are the kinds of which the cache holds more than metadata: what Reduce keeps, and of Deployments what Options.Reduce does.
+var contentKinds = []schema.GroupVersionKind{
+	appsv1.SchemeGroupVersion.WithKind("Deployment"),
+	corev1.SchemeGroupVersion.WithKind("ConfigMap"),
+	EndpointSliceKind,
+}
+
+// newCachedList returns an empty list of objects of kind, as NewCached does.
+func newCachedList(scheme *runtime.Scheme, kind schema.GroupVersionKind) (client.ObjectList, error) {
+	listKind := kind.GroupVersion().WithKind(kind.Kind + "List")
+	if !slices.Contains(contentKinds, kind) {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(listKind)
 		return list, nil
 	}
-	object, err := scheme.New(kind)
+	object, err := scheme.New(listKind)
 	if err != nil {
-		return nil, fmt.Errorf("creating a %s: %w", kind.Kind, err)
+		return nil, fmt.Errorf("creating a %s: %w", listKind.Kind, err)
 	}
 	list, ok := object.(client.ObjectList)
 	if !ok {
-		return nil, fmt.Errorf("%s is not a list", kind.Kind)
+		return nil, fmt.Errorf("%s is not a list", listKind.Kind)
 	}
 	return list, nil
 }
@@ -59,12 +79,8 @@ func IsOfKind(reference *metav1.OwnerReference, kind schema.GroupKind) bool {
 	return err == nil && version.Group == kind.Group && reference.Kind == kind.Kind
 }
 
-// shallowCopy returns a copy of object whose metadata can be set. It shares what the fields of object point to.
-// The metadata of an Unstructured is a map, which is copied deeply.
+// shallowCopy returns a copy of object, as NewCached returns it, whose metadata can be set. It shares what the fields of object point to.
 func shallowCopy(object client.Object) client.Object {
-	if u, ok := object.(*unstructured.Unstructured); ok {
-		return u.DeepCopy()
-	}
 	copied := reflect.New(reflect.TypeOf(object).Elem())
 	copied.Elem().Set(reflect.ValueOf(object).Elem())
 	return copied.Interface().(client.Object)

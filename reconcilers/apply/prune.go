@@ -88,7 +88,7 @@ func (a *Applier) Owned(ctx context.Context, owner *Owner, kind schema.GroupVers
 	}
 	var newest []client.Object
 	for _, object := range known {
-		empty, err := NewObject(a.scheme, kind)
+		empty, err := NewCached(a.scheme, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +110,7 @@ func (a *Applier) owned(ctx context.Context, owner *Owner, kind schema.GroupVers
 	pending := a.pendingWrites.Owned(owner.GetUID(), kind.GroupKind())
 	var objects []client.Object
 	if name := client.ObjectKeyFromObject(owner); !keep[objectKey{kind.GroupKind().String(), name}] {
-		named, err := NewObject(a.scheme, kind)
+		named, err := NewCached(a.scheme, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ func (a *Applier) owned(ctx context.Context, owner *Owner, kind schema.GroupVers
 			objects = append(objects, named)
 		}
 	}
-	list, err := newList(a.scheme, kind)
+	list, err := newCachedList(a.scheme, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +144,15 @@ func (a *Applier) owned(ctx context.Context, owner *Owner, kind schema.GroupVers
 // delete deletes object unless another object of its name has replaced it. It reports whether it deleted
 // the object.
 func (a *Applier) delete(ctx context.Context, object client.Object) (bool, error) {
+	// The client of metadata alone fails for a custom resource that finalizers keep.
+	named, err := NewObject(a.scheme, object.GetObjectKind().GroupVersionKind())
+	if err != nil {
+		return false, err
+	}
+	named.SetNamespace(object.GetNamespace())
+	named.SetName(object.GetName())
 	uid := object.GetUID()
-	err := a.client.Delete(ctx, object, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	err = a.client.Delete(ctx, named, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	isGone := apierrors.IsNotFound(err) || apierrors.IsConflict(err)
 	if err != nil && !isGone {
 		return false, fmt.Errorf("pruning %s %s: %w", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), err)

@@ -3,22 +3,19 @@
 package apply
 
 import (
-	"reflect"
 	"unique"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Reduce returns object with only what the Applier reads: its identity, its controller, and in place
-// of managedFields the digest of what FieldManager applied; and the endpoints of an EndpointSlice, from which the next ones follow. It
-// is meant for cache transforms. Reducing a reduced object changes nothing.
+// of managedFields the digest of what FieldManager applied; and the endpoints of an EndpointSlice, from which the next ones follow. The
+// result has the type that NewCached returns. It is meant for cache transforms. Reducing a reduced object changes nothing.
 func Reduce(object client.Object) client.Object {
 	digest, applied := appliedTo(object), isApplied(object)
 	name, uid, version := object.GetName(), string(object.GetUID()), object.GetResourceVersion()
@@ -112,28 +109,27 @@ type allocation[T any] struct {
 	fields     metav1.FieldsV1
 }
 
-// emptyLike returns an empty object of object's type and kind.
+// emptyLike returns an empty object of object's kind, of the type that NewCached returns.
 func emptyLike(object client.Object) reduced {
 	var empty reduced
-	switch object := object.(type) {
-	case *unstructured.Unstructured:
-		u := &unstructured.Unstructured{}
-		u.SetGroupVersionKind(object.GroupVersionKind())
-		return reduced{u, &[1]metav1.OwnerReference{}, &[1]metav1.ManagedFieldsEntry{}, &metav1.FieldsV1{}}
-	// The kinds that every Memcached has.
+	switch object.(type) {
 	case *appsv1.Deployment:
-		p := &allocation[appsv1.Deployment]{}
-		empty = reduced{&p.object, &p.references, &p.entries, &p.fields}
-	case *corev1.Service:
-		p := &allocation[corev1.Service]{}
-		empty = reduced{&p.object, &p.references, &p.entries, &p.fields}
-	case *policyv1.PodDisruptionBudget:
-		p := &allocation[policyv1.PodDisruptionBudget]{}
-		empty = reduced{&p.object, &p.references, &p.entries, &p.fields}
+		empty = allocate[appsv1.Deployment]()
+	case *corev1.ConfigMap:
+		empty = allocate[corev1.ConfigMap]()
+	case *discoveryv1.EndpointSlice:
+		empty = allocate[discoveryv1.EndpointSlice]()
 	default:
-		created := reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)
-		empty = reduced{created, &[1]metav1.OwnerReference{}, &[1]metav1.ManagedFieldsEntry{}, &metav1.FieldsV1{}}
+		empty = allocate[metav1.PartialObjectMetadata]()
 	}
 	empty.GetObjectKind().SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
 	return empty
+}
+
+func allocate[T any, P interface {
+	*T
+	client.Object
+}]() reduced {
+	p := &allocation[T]{}
+	return reduced{P(&p.object), &p.references, &p.entries, &p.fields}
 }

@@ -40,7 +40,7 @@ func (w *env) freeze() {
 		testenv.NoError(w.t, suite.Client.List(w.t.Context(), list, client.InNamespace(w.namespace)))
 		indexer := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, apply.OwnerIndexers)
 		for _, item := range list.Items {
-			object, err := apply.NewObject(suite.scheme, kind)
+			object, err := apply.NewCached(suite.scheme, kind)
 			testenv.NoError(w.t, err)
 			err = suite.cache.Get(w.t.Context(), client.ObjectKeyFromObject(&item), object)
 			testenv.NoError(w.t, client.IgnoreNotFound(err))

@@ -161,7 +161,10 @@ func Compute(o Observation) cachev1alpha1.MemcachedStatus {
 	if d := o.Deployment; d != nil {
 		status.Replicas = new(d.Status.Replicas)
 		status.ReadyReplicas = new(d.Status.ReadyReplicas)
-		status.Selector = metav1.FormatLabelSelector(d.Spec.Selector)
+		status.Selector = ShippedSelector(d.Name)
+		if d.Spec.Selector != nil {
+			status.Selector = metav1.FormatLabelSelector(d.Spec.Selector)
+		}
 		for _, container := range d.Spec.Template.Spec.Containers {
 			if container.Name == MainContainer {
 				status.Image = sanitize.Text(container.Image)
@@ -175,6 +178,10 @@ func Compute(o Observation) cachev1alpha1.MemcachedStatus {
 	}
 	return status
 }
+
+// ShippedSelector returns the selector of the pods of the Deployment called name as the shipped templates have it. The cache holds none for a
+// Deployment that has it.
+func ShippedSelector(name string) string { return "app=memcached,memcached_cr=" + name }
 
 // WasReady reports whether mc was ready with its present spec, apart from the size.
 func WasReady(mc *cachev1alpha1.Memcached) bool {
