@@ -103,7 +103,7 @@ const (
 	ClientAuthRequire ClientAuth = "Require"
 )
 
-// TLS enables TLS on the port of memcached.
+// TLS enables TLS on the port of memcached, and on that of the proxies.
 type TLS struct {
 	// secretName is the name of a Secret with tls.crt and tls.key, as created by
 	// cert-manager or `kubectl create secret tls`, and with ca.crt for clientAuth.
@@ -122,7 +122,8 @@ type TLS struct {
 	ClientAuth *ClientAuth `json:"clientAuth,omitempty"`
 
 	// plaintextPort is an additional port without TLS, for the time of a
-	// migration: 1024 to 65535. Defaults to none.
+	// migration and for the connections of the proxies to memcached: 1024 to
+	// 65535. Defaults to none.
 	// +optional
 	// +kubebuilder:validation:Minimum=1024
 	// +kubebuilder:validation:Maximum=65535

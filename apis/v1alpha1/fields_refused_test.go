@@ -212,6 +212,8 @@ func TestSpec_RejectsTLSAuthAndMetrics(t *testing.T) {
 		"the plaintext port on the other":      refusal("tls: {secretName: a, plaintextPort: 2000}, containerPort: 2000", "spec.tls", ports),
 		"the plaintext port on the metrics'":   refusal("tls: {secretName: a, plaintextPort: 9150}, metrics: {}", "spec.tls", ports),
 		"the plaintext port on a metrics port": refusal("tls: {secretName: a, plaintextPort: 2000}, metrics: {port: 2000}", "spec.tls", ports),
+		"TLS of proxies alone":                 refusal("tls: {secretName: a}, proxy: {}", "spec.tls", "tls with proxy needs tls.plaintextPort: the proxies serve TLS, and speak none to memcached"),
+		"users of proxies":                     refusal("auth: {secretName: a}, proxy: {}", "spec.proxy", "proxy cannot be combined with auth: memcached's proxy can authenticate on neither side"),
 		"auth without a Secret":                refusal("auth: {key: a}", "spec.auth.secretName: Required value"),
 		"auth with an empty Secret":            refusal("auth: {secretName: ''}", "spec.auth.secretName", objectName),
 		"an empty key":                         refusal("auth: {secretName: a, key: ''}", "spec.auth.key", secretKey),

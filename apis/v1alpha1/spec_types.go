@@ -16,7 +16,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.metrics) || self.metrics.port != self.containerPort",fieldPath=".metrics",message="metrics.port must differ from containerPort"
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.plaintextPort) || self.tls.plaintextPort != self.containerPort && (!has(self.metrics) || self.tls.plaintextPort != self.metrics.port)",fieldPath=".tls",message="tls.plaintextPort must differ from containerPort and metrics.port"
 // +kubebuilder:validation:XValidation:rule="!has(self.maxConnections) || self.maxConnections >= 10 * (has(self.threads) ? self.threads : 4) + 10",fieldPath=".maxConnections",message="maxConnections must be at least 10 times threads (4 unless set) and 10 more: memcached's threads need some for themselves"
-// +kubebuilder:validation:XValidation:rule="!has(self.proxy) || !has(self.auth) && !has(self.tls)",fieldPath=".proxy",message="proxy cannot be combined with auth or tls: memcached's proxy can authenticate on neither side, and speaks no TLS to memcached"
+// +kubebuilder:validation:XValidation:rule="!has(self.proxy) || !has(self.auth)",fieldPath=".proxy",message="proxy cannot be combined with auth: memcached's proxy can authenticate on neither side"
+// +kubebuilder:validation:XValidation:rule="!has(self.proxy) || !has(self.tls) || has(self.tls.plaintextPort)",fieldPath=".tls",message="tls with proxy needs tls.plaintextPort: the proxies serve TLS, and speak none to memcached"
 type MemcachedSpec struct {
 	// size is the desired number of memcached pods, 0 to 1000. With 0, the objects
 	// are kept and no pod runs. It is the replica count of the scale subresource,
@@ -252,7 +253,8 @@ type MemcachedSpec struct {
 	// as to a single memcached, and need no list of servers and no hashing. Each
 	// key is on one memcached pod; while that is down, another one stands in for
 	// it. The memcached pods get stable names. Set {} for its defaults. It cannot
-	// be combined with tls or auth. Defaults to none.
+	// be combined with auth; with tls it needs tls.plaintextPort. Defaults to
+	// none.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Proxy *Proxy `json:"proxy,omitempty"`

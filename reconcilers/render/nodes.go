@@ -34,7 +34,9 @@ type ProxyValues struct {
 	PriorityClassName        bool `json:"priorityClassName,omitempty"`
 	NetworkPolicy            bool `json:"networkPolicy,omitempty"`
 	NetworkPolicyMetricsFrom bool `json:"networkPolicyMetricsFrom,omitempty"`
+	ClientTLS                bool `json:"clientTLS,omitempty"`
 	Metrics                  bool `json:"metrics,omitempty"`
+	MetricsTLS               bool `json:"metricsTLS,omitempty"`
 	ServiceMonitor           bool `json:"serviceMonitor,omitempty"`
 	Rules                    bool `json:"rules,omitempty"`
 }
@@ -54,7 +56,9 @@ func proxyValues(mc *cachev1alpha1.Memcached, layout nodes.Layout, openShift boo
 		PriorityClassName:        spec.PriorityClassName != nil,
 		NetworkPolicy:            spec.NetworkPolicy != nil,
 		NetworkPolicyMetricsFrom: spec.NetworkPolicy != nil && len(spec.NetworkPolicy.MetricsFrom) > 0,
+		ClientTLS:                spec.TLS != nil,
 		Metrics:                  spec.Metrics != nil,
+		MetricsTLS:               spec.Metrics != nil && spec.TLS != nil,
 		ServiceMonitor:           spec.Metrics != nil && spec.Metrics.ServiceMonitor != nil,
 		Rules:                    spec.Metrics != nil && spec.Metrics.Rules != nil,
 	}
@@ -62,9 +66,13 @@ func proxyValues(mc *cachev1alpha1.Memcached, layout nodes.Layout, openShift boo
 	if size > 0 {
 		v.Replicas = ptr.Deref(spec.Proxy.Size, 2)
 	}
+	port := ptr.Deref(spec.ContainerPort, 11211)
+	if spec.TLS != nil && spec.TLS.PlaintextPort != nil {
+		port = *spec.TLS.PlaintextPort
+	}
 	listed := cmp.Or(int32(layout.Listed), size, 1) // also at size 0: a list must have a node
 	for _, host := range nodes.Hosts(mc.Name, mc.Namespace, listed) {
-		v.Nodes += fmt.Sprintf("- %s %d\n", host, ptr.Deref(spec.ContainerPort, 11211))
+		v.Nodes += fmt.Sprintf("- %s %d\n", host, port)
 	}
 	item := shippedCapacity.maxItemSize
 	if spec.MaxItemSize != nil {

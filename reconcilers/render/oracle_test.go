@@ -242,9 +242,9 @@ func TestRender_IsWhatKustomizeBuilds(t *testing.T) {
 				noError(t, err)
 				memcacheds, inputs = append(memcacheds, mc), append(inputs, in)
 			}
-			// The check of components that no Memcached enables would take half of the time.
+			// The check of components that no Memcached enables would take half of the time. Those of TLS copy to objects of the nodes'.
 			only(tree, func(component string) bool {
-				return component == "site" || component == "parameters."+parameter || slices.ContainsFunc(inputs, func(in template.Input) bool { return len(in.Active([]string{component})) > 0 })
+				return component == "site" || strings.HasPrefix(component, "nodes.") || component == "parameters."+parameter || slices.ContainsFunc(inputs, func(in template.Input) bool { return len(in.Active([]string{component})) > 0 })
 			})
 			r := mustNew(t, tree, Defaults{AllowPrivilegedFields: true})
 			for i, mc := range memcacheds {

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/guarded"
@@ -38,7 +39,7 @@ type Values struct {
 	// ExtraArgs is the container's command followed by spec.extraArgs: kustomize cannot
 	// append one list to another.
 	ExtraArgs []string `json:"extraArgs,omitempty"`
-	// TLS is present when clients are asked for certificates.
+	// TLS is present with spec.tls.
 	TLS *TLSValues `json:"tls,omitempty"`
 	// Reloader is present when memcached has to reload files on change, those of spec.tls
 	// and spec.auth.
@@ -93,6 +94,8 @@ type TLSValues struct {
 	// VerifyMode is spec.tls.clientAuth as memcached's ssl_verify_mode: 1 for Request,
 	// 2 for Require; empty for None.
 	VerifyMode string `json:"verifyMode,omitempty"`
+	// Proxied is true with spec.proxy.
+	Proxied bool `json:"proxied,omitempty"`
 }
 
 // ReloaderValues holds the values of the sidecar that reloads changed files.
@@ -192,12 +195,7 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShi
 			v.ExtraArgs = append(v.ExtraArgs, string(arg))
 		}
 	}
-	if spec.TLS != nil && spec.TLS.ClientAuth != nil {
-		v.TLS = &TLSValues{VerifyMode: map[cachev1alpha1.ClientAuth]string{
-			cachev1alpha1.ClientAuthRequest: "1",
-			cachev1alpha1.ClientAuthRequire: "2",
-		}[*spec.TLS.ClientAuth]}
-	}
+	v.TLS = tlsValues(spec)
 	if spec.TLS != nil || spec.Auth != nil {
 		v.Reloader = d.reloader(v)
 	}
@@ -209,6 +207,22 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShi
 		}
 		image := imageOr(spec.Metrics.Image, defaultImage)
 		v.Metrics = &MetricsValues{Image: image, ImagePullPolicy: pullPolicy(image), Access: tls || auth, TLS: tls, Auth: auth}
+	}
+	return v
+}
+
+// tlsValues returns the values computed from spec.tls; nil when there is none.
+func tlsValues(spec *cachev1alpha1.MemcachedSpec) *TLSValues {
+	if spec.TLS == nil {
+		return nil
+	}
+	v := &TLSValues{Proxied: spec.Proxy != nil}
+	switch ptr.Deref(spec.TLS.ClientAuth, cachev1alpha1.ClientAuthNone) {
+	case cachev1alpha1.ClientAuthRequest:
+		v.VerifyMode = "1"
+	case cachev1alpha1.ClientAuthRequire:
+		v.VerifyMode = "2"
+	case cachev1alpha1.ClientAuthNone:
 	}
 	return v
 }

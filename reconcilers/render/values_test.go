@@ -40,7 +40,7 @@ var computedValues = map[string]struct {
 	},
 	"needs more for TLS": {
 		spec: cachev1alpha1.MemcachedSpec{TLS: &cachev1alpha1.TLS{SecretName: "tls"}},
-		want: Values{ContainerMemory: tlsMemory, Reloader: &ReloaderValues{Enabled: true}},
+		want: Values{TLS: &TLSValues{}, ContainerMemory: tlsMemory, Reloader: &ReloaderValues{Enabled: true}},
 	},
 	"rounds the memory down to mebibytes, and bounds the buffers": {
 		spec: cachev1alpha1.MemcachedSpec{Memory: quantity("100M"), MaxConnections: new(int32(500000))},
@@ -77,7 +77,7 @@ var computedValues = map[string]struct {
 	"enables the reloader with tls, in the image of the environment": {
 		spec:     cachev1alpha1.MemcachedSpec{TLS: &cachev1alpha1.TLS{SecretName: "tls"}},
 		defaults: Defaults{ReloaderImage: "busybox:1"},
-		want:     Values{ContainerMemory: tlsMemory, Reloader: &ReloaderValues{Enabled: true, Image: "busybox:1"}},
+		want:     Values{ContainerMemory: tlsMemory, TLS: &TLSValues{}, Reloader: &ReloaderValues{Enabled: true, Image: "busybox:1"}},
 	},
 	"enables the reloader with auth": {
 		spec: cachev1alpha1.MemcachedSpec{Auth: &cachev1alpha1.Auth{SecretName: "users"}},

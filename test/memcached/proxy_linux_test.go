@@ -74,21 +74,32 @@ type proxy struct {
 // startProxy starts a proxy of the nodes in lines, with resolv.conf.
 func startProxy(t *testing.T, lines, resolvConf string) *proxy {
 	t.Helper()
+	return startProxyFor(t, given{spec: "proxy: {size: 1}"}, lines, resolvConf)
+}
+
+// startProxyFor starts a proxy that is rendered for g.
+func startProxyFor(t *testing.T, g given, lines, resolvConf string) *proxy {
+	t.Helper()
 	p := &proxy{pod: pod{port: freePort(t), ended: make(chan struct{})}, nodes: t.TempDir()}
 	testenv.NoError(t, os.Chmod(p.nodes, 0o755))
 	p.list(t, lines)
-	p.spec = rendered(t, given{spec: "proxy: {size: 1}"}, "cache-proxy", p.port)
+	p.spec = rendered(t, g, "cache-proxy", p.port)
 	routes, err := filepath.Abs(filepath.Join(repository, "manifests", "components", "proxy"))
 	testenv.NoError(t, err)
-	made := containerOf(t, p.spec.Containers[0], map[string]*volume{"proxy": {dir: routes}, "nodes": {dir: p.nodes}})
+	p.volumes = volumesOf(t, p.spec, g.secrets)
+	p.volumes["proxy"], p.volumes["nodes"] = &volume{dir: routes}, &volume{dir: p.nodes}
+	box := sandbox{UID: uint32(*p.spec.SecurityContext.RunAsUser), GID: uint32(*p.spec.SecurityContext.RunAsGroup)}
 	resolver := filepath.Join(t.TempDir(), "resolv.conf")
 	testenv.NoError(t, os.WriteFile(resolver, []byte(resolvConf), 0o644)) //nolint:gosec // the container's user reads it
 	testenv.NoError(t, os.Chmod(filepath.Dir(resolver), 0o755))
-	mountPoint, err := os.OpenFile(filepath.Join(made.Image, "etc/resolv.conf"), os.O_CREATE|os.O_RDONLY, 0o644)
-	testenv.NoError(t, err)
-	testenv.NoError(t, mountPoint.Close())
-	made.Mounts["/etc/resolv.conf"] = resolver
-	box := sandbox{UID: uint32(*p.spec.SecurityContext.RunAsUser), GID: uint32(*p.spec.SecurityContext.RunAsGroup), Containers: []container{made}}
+	for _, c := range append(p.spec.InitContainers, p.spec.Containers...) {
+		made := containerOf(t, c, p.volumes)
+		mountPoint, err := os.OpenFile(filepath.Join(made.Image, "etc/resolv.conf"), os.O_CREATE|os.O_RDONLY, 0o644)
+		testenv.NoError(t, err)
+		testenv.NoError(t, mountPoint.Close())
+		made.Mounts["/etc/resolv.conf"] = resolver
+		box.Containers = append(box.Containers, made)
+	}
 	p.run(t, box)
 	return p
 }

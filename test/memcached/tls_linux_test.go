@@ -49,7 +49,7 @@ func answers(t *testing.T, port string, config *tls.Config) error {
 
 func TestTLS_IsServed(t *testing.T) {
 	t.Parallel()
-	server, known, unknown := certificate.New(t, "cache"), certificate.New(t), certificate.New(t)
+	server, known := certificate.New(t, "cache"), certificate.New(t)
 	tests := map[string]struct {
 		clientAuth              string
 		mode                    string // OpenSSL's number, not memcached's
@@ -71,21 +71,30 @@ func TestTLS_IsServed(t *testing.T) {
 			if got["ssl_enabled"] != "yes" || got["ssl_verify_mode"] != test.mode {
 				t.Errorf("memcached has ssl_enabled %s, ssl_verify_mode %s; want yes, %s", got["ssl_enabled"], got["ssl_verify_mode"], test.mode)
 			}
-			for _, client := range []struct {
-				what   string
-				config *tls.Config
-				taken  bool
-			}{
-				{"without a certificate", trusting(t, server), test.takesNone},
-				{"with a certificate of an unknown authority", trusting(t, server, unknown), test.takesUnknown},
-				{"that trusts another server", trusting(t, unknown, known), false},
-				{"without TLS", nil, false},
-			} {
-				if err := answers(t, p.port, client.config); (err == nil) != client.taken {
-					t.Errorf("a client %s is taken: %v, want %v (%v)", client.what, err == nil, client.taken, err)
-				}
-			}
+			takes(t, p.port, server, known, test.takesNone, test.takesUnknown)
 		})
+	}
+}
+
+// takes fails unless port, which shows server and knows known, takes the right clients: whether those without a certificate and with one
+// of an unknown authority are is told.
+func takes(t *testing.T, port string, server, known certificate.Pair, takesNone, takesUnknown bool) {
+	t.Helper()
+	unknown := certificate.New(t)
+	for _, client := range []struct {
+		what   string
+		config *tls.Config
+		taken  bool
+	}{
+		{"without a certificate", trusting(t, server), takesNone},
+		{"with a certificate", trusting(t, server, known), true},
+		{"with a certificate of an unknown authority", trusting(t, server, unknown), takesUnknown},
+		{"that trusts another server", trusting(t, unknown, known), false},
+		{"without TLS", nil, false},
+	} {
+		if err := answers(t, port, client.config); (err == nil) != client.taken {
+			t.Errorf("a client %s is taken: %v, want %v (%v)", client.what, err == nil, client.taken, err)
+		}
 	}
 }
 

@@ -23,11 +23,14 @@ type volume struct {
 	source *corev1.SecretVolumeSource
 }
 
-// volumesOf makes the volumes of a pod, all of which are Secrets.
+// volumesOf makes the volumes of a pod that are Secrets.
 func volumesOf(t *testing.T, spec corev1.PodSpec, secrets map[string]secret) map[string]*volume {
 	t.Helper()
 	volumes := map[string]*volume{}
 	for _, v := range spec.Volumes {
+		if v.Secret == nil {
+			continue
+		}
 		data, ok := secrets[v.Secret.SecretName]
 		if !ok {
 			t.Fatalf("volume %s: no Secret %s", v.Name, v.Secret.SecretName)

@@ -130,7 +130,8 @@ type MemcachedSpecApplyConfiguration struct {
 	// as to a single memcached, and need no list of servers and no hashing. Each
 	// key is on one memcached pod; while that is down, another one stands in for
 	// it. The memcached pods get stable names. Set {} for its defaults. It cannot
-	// be combined with tls or auth. Defaults to none.
+	// be combined with auth; with tls it needs tls.plaintextPort. Defaults to
+	// none.
 	Proxy *ProxyApplyConfiguration `json:"proxy,omitempty"`
 	// podDisruptionBudget limits how many pods may be evicted at a time, for
 	// example by a node drain. Defaults to one.

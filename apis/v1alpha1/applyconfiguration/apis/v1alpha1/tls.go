@@ -11,7 +11,7 @@ import (
 // TLSApplyConfiguration represents a declarative configuration of the TLS type for use
 // with apply.
 //
-// TLS enables TLS on the port of memcached.
+// TLS enables TLS on the port of memcached, and on that of the proxies.
 type TLSApplyConfiguration struct {
 	// secretName is the name of a Secret with tls.crt and tls.key, as created by
 	// cert-manager or `kubectl create secret tls`, and with ca.crt for clientAuth.
@@ -23,7 +23,8 @@ type TLSApplyConfiguration struct {
 	// to None.
 	ClientAuth *apisv1alpha1.ClientAuth `json:"clientAuth,omitempty"`
 	// plaintextPort is an additional port without TLS, for the time of a
-	// migration: 1024 to 65535. Defaults to none.
+	// migration and for the connections of the proxies to memcached: 1024 to
+	// 65535. Defaults to none.
 	PlaintextPort *int32 `json:"plaintextPort,omitempty"`
 }
 
