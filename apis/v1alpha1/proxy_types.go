@@ -20,20 +20,41 @@ type Proxy struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy resources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *Resources `json:"resources,omitempty"`
 
-	// service holds additional metadata of the Service of the proxies.
+	// service configures the Service of the proxies.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Service",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Service *ProxyService `json:"service,omitempty"`
 }
 
-// ProxyService holds additional metadata of the Service of the proxies.
+// ProxyService configures the Service of the proxies.
 type ProxyService struct {
+	// type is the type of the Service: ClusterIP, NodePort or LoadBalancer. With
+	// the latter two, clients outside the cluster reach the proxies, which ask
+	// nobody for a password: see tls.clientAuth. Defaults to ClusterIP.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Service type",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:ClusterIP","urn:alm:descriptor:com.tectonic.ui:select:NodePort","urn:alm:descriptor:com.tectonic.ui:select:LoadBalancer"}
+	Type *ServiceType `json:"type,omitempty"`
+
 	// annotations are additional annotations of the Service, at most 16 with 8192
 	// characters together and 4096 characters in each value.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Service annotations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Annotations Annotations `json:"annotations,omitempty"`
 }
+
+// ServiceType is the type of a Service, as in Kubernetes.
+// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
+type ServiceType string
+
+// The values of ServiceType.
+const (
+	// ServiceTypeClusterIP is an address within the cluster.
+	ServiceTypeClusterIP ServiceType = "ClusterIP"
+	// ServiceTypeNodePort is a port of every node, too.
+	ServiceTypeNodePort ServiceType = "NodePort"
+	// ServiceTypeLoadBalancer is an address that the cloud provides, too.
+	ServiceTypeLoadBalancer ServiceType = "LoadBalancer"
+)
 
 // HasStableNames reports whether the memcached pods have stable names: the
 // proxies connect by these.

@@ -3,6 +3,8 @@
 package guarded
 
 import (
+	"k8s.io/utils/ptr"
+
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
@@ -123,6 +125,13 @@ var Fields = []Field{
 		Why: "the same, for the Service of the proxies",
 		isSet: func(mc *cachev1alpha1.Memcached, _ Images) bool {
 			return mc.Spec.Proxy != nil && mc.Spec.Proxy.Service != nil && len(mc.Spec.Proxy.Service.Annotations) > 0
+		},
+	},
+	{
+		Path: "spec.proxy.service.type", When: "other than `ClusterIP`", Verb: "create", Resource: "services",
+		Why: "clients outside the cluster reach the proxies, and a cloud's load balancer costs money",
+		isSet: func(mc *cachev1alpha1.Memcached, _ Images) bool {
+			return mc.Spec.Proxy != nil && mc.Spec.Proxy.Service != nil && ptr.Deref(mc.Spec.Proxy.Service.Type, cachev1alpha1.ServiceTypeClusterIP) != cachev1alpha1.ServiceTypeClusterIP
 		},
 	},
 	{

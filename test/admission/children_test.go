@@ -77,19 +77,10 @@ func (o objects) of(t *testing.T, name string) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
 	for key, object := range o[name] {
-		content := maps.Clone(object.Object)
-		delete(content, "status")
+		content := withoutAllocations(object).Object
 		annotations := object.GetAnnotations()
 		delete(annotations, reconcilersapply.HashAnnotation) // It follows the rest, and the Memcached's UID.
 		content["metadata"] = map[string]any{"labels": object.GetLabels(), "annotations": annotations, "finalizers": object.GetFinalizers()}
-		if spec, ok := content["spec"].(map[string]any); ok && object.GetKind() == "Service" {
-			spec = maps.Clone(spec)
-			if spec["clusterIP"] != "None" {
-				delete(spec, "clusterIP")
-				delete(spec, "clusterIPs")
-			}
-			content["spec"] = spec
-		}
 		text, err := yaml.Marshal(content)
 		testenv.NoError(t, err)
 		texts[strings.ReplaceAll(key, name, "NAME")] = strings.ReplaceAll(string(text), name, "NAME")
@@ -97,15 +88,29 @@ func (o objects) of(t *testing.T, name string) map[string]string {
 	return texts
 }
 
-// creatable returns whether the user of c may create an object like this one.
-func creatable(t *testing.T, c client.Client, object *unstructured.Unstructured) error {
-	t.Helper()
+// withoutAllocations returns a copy of object without its status, and of a Service without the addresses and ports that the API server
+// chose.
+func withoutAllocations(object *unstructured.Unstructured) *unstructured.Unstructured {
 	like := object.DeepCopy()
 	delete(like.Object, "status")
-	if spec, ok := like.Object["spec"].(map[string]any); ok && like.GetKind() == "Service" && spec["clusterIP"] != "None" {
+	spec, ok := like.Object["spec"].(map[string]any)
+	if !ok || like.GetKind() != "Service" {
+		return like
+	}
+	if spec["clusterIP"] != "None" {
 		delete(spec, "clusterIP")
 		delete(spec, "clusterIPs")
 	}
+	for _, port := range spec["ports"].([]any) {
+		delete(port.(map[string]any), "nodePort")
+	}
+	return like
+}
+
+// creatable returns whether the user of c may create an object like this one.
+func creatable(t *testing.T, c client.Client, object *unstructured.Unstructured) error {
+	t.Helper()
+	like := withoutAllocations(object)
 	like.Object["metadata"] = map[string]any{}
 	like.SetNamespace(object.GetNamespace())
 	like.SetName(object.GetName() + "-like")

@@ -48,6 +48,8 @@ var objectRows = []row{
 	guardedRow("claims a name in another owner's DNS zone", "service: {annotations: {external-dns.alpha.kubernetes.io/hostname: bank.example.com}}", "spec.service.annotations", createServices),
 	guardedRow("exports its Service to other clusters", "service: {annotations: {service.cilium.io/global: 'true'}}", "spec.service.annotations", createServices),
 	guardedRow("claims it for the proxies", "proxy: {service: {annotations: {external-dns.alpha.kubernetes.io/hostname: bank.example.com}}}", "spec.proxy.service.annotations", createServices),
+	guardedRow("opens the proxies to the world", "proxy: {service: {type: LoadBalancer}}", "spec.proxy.service.type", createServices),
+	guardedRow("opens them on every node, with annotations", "proxy: {service: {type: NodePort, annotations: {a: b}}}", "spec.proxy.service.annotations, spec.proxy.service.type", createServices),
 	guardedRow("adds a Service label that a ServiceMonitor selects", "service: {labels: {monitored-by: payments}}", "spec.service.labels", createServices),
 	guardedRow("adds Service label and annotation", "service: {labels: {a: b}, annotations: {a: b}}", "spec.service.labels, spec.service.annotations", createServices),
 	guardedRow("changes an administrator's DNS name", "service: {annotations: {external-dns.alpha.kubernetes.io/hostname: bank.example.com}}", "spec.service.annotations", createServices).

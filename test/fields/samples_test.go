@@ -27,6 +27,7 @@ var samples = map[string]sample{
 	"spec.maxConnections":         {valid: 2048, boundary: []any{20, 500000}, refused: []any{19}},
 	"spec.extraArgs[]":            {valid: "--disable-cas", boundary: []any{"--extended=slab_automove_ratio=1.5"}, refused: []any{"--udp-port=1", "-U 1", "--disable-cas "}},
 	"spec.tls.clientAuth":         {valid: "Request", boundary: []any{"Require", "None"}},
+	"proxy.service.type":          {valid: "NodePort", boundary: []any{"LoadBalancer", "ClusterIP"}, refused: []any{"ExternalName"}},
 	"spec.auth.key":               {valid: "users", boundary: []any{"a", strings.Repeat("a", 253)}},
 	"podDisruptionBudget":         {valid: object{"maxUnavailable": 2}},
 	"maxUnavailable":              {valid: 2, boundary: []any{0, "0%", "100%", 1000}, refused: []any{-1, "101%", "2", 1001}},

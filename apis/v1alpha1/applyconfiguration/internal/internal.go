@@ -590,6 +590,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: annotations
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.Annotations
+    - name: type
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.ServiceType
 - name: com.github.example.memcached-operator.apis.v1alpha1.ResourceAmounts
   map:
     fields:
@@ -703,6 +706,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: labels
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.Labels
+- name: com.github.example.memcached-operator.apis.v1alpha1.ServiceType
+  scalar: string
 - name: com.github.example.memcached-operator.apis.v1alpha1.StableNames
   map:
     elementType:

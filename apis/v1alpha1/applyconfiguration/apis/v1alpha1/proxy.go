@@ -16,7 +16,7 @@ type ProxyApplyConfiguration struct {
 	// default completely. Defaults to requests of 100m CPU and 64Mi memory and a
 	// memory limit of 192Mi.
 	Resources *ResourcesApplyConfiguration `json:"resources,omitempty"`
-	// service holds additional metadata of the Service of the proxies.
+	// service configures the Service of the proxies.
 	Service *ProxyServiceApplyConfiguration `json:"service,omitempty"`
 }
 

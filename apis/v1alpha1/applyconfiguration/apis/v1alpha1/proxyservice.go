@@ -11,8 +11,12 @@ import (
 // ProxyServiceApplyConfiguration represents a declarative configuration of the ProxyService type for use
 // with apply.
 //
-// ProxyService holds additional metadata of the Service of the proxies.
+// ProxyService configures the Service of the proxies.
 type ProxyServiceApplyConfiguration struct {
+	// type is the type of the Service: ClusterIP, NodePort or LoadBalancer. With
+	// the latter two, clients outside the cluster reach the proxies, which ask
+	// nobody for a password: see tls.clientAuth. Defaults to ClusterIP.
+	Type *apisv1alpha1.ServiceType `json:"type,omitempty"`
 	// annotations are additional annotations of the Service, at most 16 with 8192
 	// characters together and 4096 characters in each value.
 	Annotations *apisv1alpha1.Annotations `json:"annotations,omitempty"`
@@ -22,6 +26,14 @@ type ProxyServiceApplyConfiguration struct {
 // apply.
 func ProxyService() *ProxyServiceApplyConfiguration {
 	return &ProxyServiceApplyConfiguration{}
+}
+
+// WithType sets the Type field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Type field is set to the value of the last call.
+func (b *ProxyServiceApplyConfiguration) WithType(value apisv1alpha1.ServiceType) *ProxyServiceApplyConfiguration {
+	b.Type = &value
+	return b
 }
 
 // WithAnnotations sets the Annotations field in the declarative configuration to the given value
