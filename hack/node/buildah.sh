@@ -2,14 +2,14 @@
 # buildah.sh COMMAND ARGS…: buildah with a store of its own, in place of docker where there
 # is no registry: CONTAINER_TOOL=hack/node/buildah.sh.
 # `build` has no network. The base images that the Dockerfile names are made up here, of
-# busybox and the machine's Go; modules come from the machine's module cache.
+# busybox and the machine's Go; modules and compiled packages come from its caches.
 # SOURCE_DATE_EPOCH dates the image, so that the same sources give the same digest.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 need_root
 "$here/packages.sh" --check
 store=$cache/buildah
-mkdir -p "$store/go-build"
+mkdir -p "$store"
 # In a mount namespace, because buildah leaves its store mounted on itself.
 buildah=(unshare --mount buildah --root "$store/root" --runroot "$store/run")
 offline=(unshare --mount --net buildah --root "$store/root" --runroot "$store/run")
@@ -76,7 +76,7 @@ options=(
   --isolation chroot --pull-never
   --volume "$(go env GOROOT):/usr/local/go:ro"
   --volume "$(go env GOMODCACHE)/cache/download:/goproxy:ro"
-  --volume "$store/go-build:/gocache"
+  --volume "$(go env GOCACHE):/gocache"
 )
 # Debian's buildah sets TARGETARCH and its like only when it is told the platform, and
 # BUILDPLATFORM never.

@@ -20,6 +20,9 @@ import (
 )
 
 func TestReloader_ChecksRejectedTemplatesAtGrowingIntervals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("all templates are read a dozen times, which takes a minute with the race detector; nothing here is concurrent")
+	}
 	t.Parallel()
 	for name, test := range map[string]struct {
 		err  error

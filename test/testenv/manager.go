@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"sync"
 	"testing/fstest"
 	"time"
 
@@ -29,16 +30,26 @@ func Renderer(files map[string]string) (*render.Renderer, error) {
 	return renderer(files, true)
 }
 
+// shipped are the renderers of the shipped templates, by whether privileged fields are allowed. Checking the templates takes most of
+// the time of a small test, and a Renderer is immutable.
+var shipped = map[bool]func() (*render.Renderer, error){
+	false: sync.OnceValues(func() (*render.Renderer, error) { return newRenderer(false) }),
+	true:  sync.OnceValues(func() (*render.Renderer, error) { return newRenderer(true) }),
+}
+
 func renderer(files map[string]string, allowPrivilegedFields bool) (*render.Renderer, error) {
-	layers := []fs.FS{manifests.FS}
-	if len(files) > 0 {
-		layer := fstest.MapFS{}
-		for name, content := range files {
-			layer[name] = &fstest.MapFile{Data: []byte(content)}
-		}
-		layers = append(layers, layer)
+	if len(files) == 0 {
+		return shipped[allowPrivilegedFields]()
 	}
-	tree, err := render.LoadTree(layers...)
+	layer := fstest.MapFS{}
+	for name, content := range files {
+		layer[name] = &fstest.MapFile{Data: []byte(content)}
+	}
+	return newRenderer(allowPrivilegedFields, layer)
+}
+
+func newRenderer(allowPrivilegedFields bool, layers ...fs.FS) (*render.Renderer, error) {
+	tree, err := render.LoadTree(append([]fs.FS{manifests.FS}, layers...)...)
 	if err != nil {
 		return nil, err
 	}
