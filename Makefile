@@ -185,14 +185,15 @@ test-oldest: kube ## Run the tests of API, apply and reconcilers against the old
 	$(PROGRESS) hack/controlplane.sh $(OLDEST_KUBERNETES)
 	KUBEBUILDER_ASSETS=$(BIN)/kube-$(OLDEST_KUBERNETES) $(PROGRESS) go test -count=1 $(GOTESTFLAGS) ./apis/... ./reconcilers ./reconcilers/apply ./reconcilers/olm
 
-# Tests of subcommands and of starts that are refused: no controller runs in them.
-SEQUENTIAL := Test(Check|Diff|Flags|Parameters|Permissions|Render|Templates_(Are)?Rejected)
+# Under the race detector a test takes ten times as long. So of the renderer, whose tests are tables of a pure function, and of the
+# program, most of whose tests are of subcommands and refused starts, it runs those in which something is concurrent.
+CONCURRENT := Test(Render_(Golden|IsSafeForConcurrentUse|NamespaceBuildsOneSetAtATime)|Start_ServesUntilSIGTERM|LeaderElection|Log|WatchNamespaces|Webhook)
 
 .PHONY: test-race
 test-race: kube ## Run the tests of apis, internal and reconcilers, and the operator's process, with the race detector (needs a C compiler).
 	CGO_ENABLED=1 $(PROGRESS) go test -race -short $(GOTESTFLAGS) \
-		$(filter-out %/internal/command %/internal/diff,$(shell go list ./apis/... ./internal/... ./reconcilers/...))
-	CGO_ENABLED=1 $(PROGRESS) go test -race -short $(GOTESTFLAGS) -parallel 2 -skip '$(SEQUENTIAL)' ./test/program
+		$(filter-out %/internal/command %/internal/diff %/reconcilers/render,$(shell go list ./apis/... ./internal/... ./reconcilers/...))
+	CGO_ENABLED=1 $(PROGRESS) go test -race -short $(GOTESTFLAGS) -parallel 2 -run '$(CONCURRENT)' ./reconcilers/render ./test/program
 
 .PHONY: e2e
 e2e: kube-node $(TEST_TOOLS) ## Run the end-to-end tests on two local nodes (root), or on the cluster of E2E_KUBECONFIG.
