@@ -179,8 +179,8 @@ func Compute(o Observation) cachev1alpha1.MemcachedStatus {
 	return status
 }
 
-// ShippedSelector returns the selector of the pods of the Deployment called name as the shipped templates have it. The cache holds none for a
-// Deployment that has it.
+// ShippedSelector returns the selector of the Deployment called name as the shipped templates have it. The cache holds no selector of
+// a Deployment that has it.
 func ShippedSelector(name string) string { return "app=memcached,memcached_cr=" + name }
 
 // WasReady reports whether mc was ready with its present spec, apart from the size.
