@@ -185,7 +185,7 @@ test-oldest: kube ## Run the tests of API, apply and reconcilers against the old
 	$(PROGRESS) hack/controlplane.sh $(OLDEST_KUBERNETES)
 	KUBEBUILDER_ASSETS=$(BIN)/kube-$(OLDEST_KUBERNETES) $(PROGRESS) go test -count=1 $(GOTESTFLAGS) ./apis/... ./reconcilers ./reconcilers/apply ./reconcilers/olm
 
-# Under the race detector a test takes ten times as long. So of the renderer, whose tests are tables of a pure function, and of the
+# Under the race detector a test takes several times as long. So of the renderer, whose tests are tables of a pure function, and of the
 # program, most of whose tests are of subcommands and refused starts, it runs those in which something is concurrent.
 CONCURRENT := Test(Render_(Golden|IsSafeForConcurrentUse|NamespaceBuildsOneSetAtATime)|Start_ServesUntilSIGTERM|LeaderElection|Log|WatchNamespaces|Webhook)
 
