@@ -144,12 +144,12 @@ func (r *Reconciler) act(ctx context.Context, templates *templateSet, mc *cachev
 	if done.layout, err = r.layout(ctx, templates, owner, mc, pods); err != nil {
 		return done, err
 	}
-	rendered := r.render(templates, mc, done.layout)
+	rendered, desired := r.render(templates, mc, done.layout)
 	if rendered.err != nil {
 		return actions{renderErr: rendered.err}, nil //nolint:nilerr // it goes to the status
 	}
 	owner.MayReplacePods = mayReplacePods(ctx, templates, mc)
-	results, err := templates.applier.Apply(ctx, owner, rendered.desired)
+	results, err := templates.applier.Apply(ctx, owner, desired)
 	if err != nil {
 		return done, err
 	}
@@ -165,7 +165,7 @@ func (r *Reconciler) act(ctx context.Context, templates *templateSet, mc *cachev
 	if slices.ContainsFunc(done.results, isUnfinished) {
 		return done, nil
 	}
-	done.pruned, err = templates.applier.Prune(ctx, owner, templates.Kinds(), rendered.desired)
+	done.pruned, err = templates.applier.Prune(ctx, owner, templates.Kinds(), desired)
 	if stale, ok := errors.AsType[*apply.StaleOwnerError](err); ok {
 		return done, stale
 	}
@@ -178,8 +178,8 @@ func isUnfinished(result apply.Result) bool {
 	return result.Err != nil || result.Action == apply.Waiting || result.Action == apply.Deferred
 }
 
-// maxRendered bounds the memory of rendered objects, at about 50 KiB per Memcached.
-const maxRendered = 128
+// maxRendered bounds the number of Memcacheds whose rendering is kept, 2 KB each.
+const maxRendered = 1 << 11
 
 // rendering is what templates render a Memcached with spec and layout to.
 type rendering struct {
@@ -187,19 +187,27 @@ type rendering struct {
 	spec      cachev1alpha1.MemcachedSpec
 	layout    nodes.Layout
 
-	desired apply.Desired
+	summary apply.Summary
 	// skipped are the rendered objects of unavailable kinds.
 	skipped []status.SkippedKind
 	err     error
 }
 
-// render renders mc. A change of a Memcached is followed by a few reconciles within moments, for the events of its objects; they
-// do not render again.
-func (r *Reconciler) render(templates *templateSet, mc *cachev1alpha1.Memcached, layout nodes.Layout) rendering {
+// render renders mc. A change of a Memcached is followed by a few reconciles, for the events of its objects; they do not render again
+// unless an object has to be written.
+func (r *Reconciler) render(templates *templateSet, mc *cachev1alpha1.Memcached, layout nodes.Layout) (rendering, apply.Desired) {
 	kept, _ := r.rendered.Get(mc.UID)
 	if last, ok := kept.(rendering); ok && last.templates == templates && reflect.DeepEqual(last.spec, mc.Spec) && reflect.DeepEqual(last.layout, layout) {
-		return last
+		return last, last.summary.Desired(func() apply.Desired {
+			_, desired := r.renderAnew(templates, mc, layout)
+			return desired
+		})
 	}
+	return r.renderAnew(templates, mc, layout)
+}
+
+// renderAnew renders mc and keeps the summary.
+func (r *Reconciler) renderAnew(templates *templateSet, mc *cachev1alpha1.Memcached, layout nodes.Layout) (rendering, apply.Desired) {
 	start := time.Now()
 	now := rendering{templates: templates, spec: *mc.Spec.DeepCopy(), layout: layout} // Reading a quantity may change it.
 	var objects, available []*unstructured.Unstructured
@@ -212,9 +220,10 @@ func (r *Reconciler) render(templates *templateSet, mc *cachev1alpha1.Memcached,
 		}
 		available = append(available, object)
 	}
-	now.desired = templates.applier.Prepare(available)
+	desired := templates.applier.Prepare(available)
+	now.summary = desired.Summary()
 	r.rendered.Add(mc.UID, now)
-	return now
+	return now, desired
 }
 
 // report computes the status, records what the reconcile changed and writes the status.

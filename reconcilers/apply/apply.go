@@ -57,7 +57,7 @@ func (a *Applier) plan(ctx context.Context, owner *Owner, desired Desired) (resu
 	for i, object := range desired {
 		results[i], planned[i] = a.compare(ctx, owner, object)
 		replacesPods = replacesPods || results[i].replacesPods
-		if planned[i] != nil && results[i].Live != nil && !mayPrecedePods(object) {
+		if planned[i] != nil && results[i].Live != nil && !mayPrecedePods(results[i].Object) {
 			outdated = append(outdated, a.unscaled(results[i].Live)...)
 		}
 	}
@@ -65,7 +65,7 @@ func (a *Applier) plan(ctx context.Context, owner *Owner, desired Desired) (resu
 	for i, write := range planned {
 		switch {
 		case write == nil:
-		case mayUpdate || results[i].Live == nil || mayPrecedePods(desired[i]) && !results[i].replacesPods:
+		case mayUpdate || results[i].Live == nil || mayPrecedePods(results[i].Object) && !results[i].replacesPods:
 			writes = append(writes, func() { results[i] = write() })
 		default:
 			results[i].Action = Deferred
@@ -90,7 +90,7 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *prepared)
 		if err := a.contention.Check(contendedObject(owner, rendered), string(want)); err != nil {
 			return failed(rendered, err), nil
 		}
-		return Result{}, func() Result { return a.create(ctx, owner, rendered) }
+		return Result{}, func() Result { return a.create(ctx, owner, rendered.whole()) }
 	case err != nil:
 		return failed(rendered, fmt.Errorf("reading %s from the cache: %w", describe(rendered), err)), nil
 	case !isOwnedBy(live, owner):
@@ -109,6 +109,7 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *prepared)
 	if err := a.contention.Check(contendedObject(owner, rendered), string(want)); err != nil {
 		return Result{Object: rendered.Unstructured, Action: Failed, Err: err, Live: live}, nil
 	}
+	rendered = rendered.whole()
 	result = Result{Object: rendered.Unstructured, Live: live, replacesPods: hasPods(live) && a.changesPodTemplate(ctx, rendered, have)}
 	if !isApplied(live) {
 		return result, func() Result { return a.adopt(ctx, owner, rendered) }

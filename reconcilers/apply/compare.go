@@ -5,6 +5,7 @@ package apply
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +49,8 @@ type prepared struct {
 	stored *typed.TypedValue
 	// err is why there is nothing but the object: it does not match its schema.
 	err error
+	// again is set for an object of a Summary, which has an identity, digest and err alone.
+	again func() *prepared
 }
 
 // Desired are the objects to apply. They do not change, and can be applied any number of times.
@@ -61,6 +64,47 @@ func (a *Applier) Prepare(rendered []*unstructured.Unstructured) Desired {
 		desired[i].err = a.comparer.complete(desired[i])
 	}
 	return desired
+}
+
+// Summary is what of Desired tells whether an object has to be written, in 200 bytes an object.
+type Summary []summarized
+
+type summarized struct {
+	apiVersion, kind, namespace, name string
+	digest                            digest
+	err                               error
+}
+
+// Summary returns the summary of d.
+func (d Desired) Summary() Summary {
+	s := make(Summary, len(d))
+	for i, p := range d {
+		s[i] = summarized{p.GetAPIVersion(), p.GetKind(), p.GetNamespace(), p.GetName(), p.digest, p.err}
+	}
+	return s
+}
+
+// Desired returns the objects of which s is the summary. When one of them has to be written, again is called, once, and returns them.
+func (s Summary) Desired(again func() Desired) Desired {
+	again = sync.OnceValue(again)
+	desired := make(Desired, len(s))
+	for i, of := range s {
+		object := &unstructured.Unstructured{}
+		object.SetAPIVersion(of.apiVersion)
+		object.SetKind(of.kind)
+		object.SetNamespace(of.namespace)
+		object.SetName(of.name)
+		desired[i] = &prepared{Unstructured: object, digest: of.digest, err: of.err, again: func() *prepared { return again()[i] }}
+	}
+	return desired
+}
+
+// whole returns p, or the object that p is the summary of.
+func (p *prepared) whole() *prepared {
+	if p.again != nil {
+		return p.again()
+	}
+	return p
 }
 
 // complete sets what follows from the object of p. The error is a SchemaError, for a malformed quantity for example, which the API

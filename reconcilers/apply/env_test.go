@@ -32,6 +32,8 @@ type env struct {
 	clock     *testingclock.FakeClock
 	// cache is the operator's cache.
 	cache *staleReader
+	// asksForWhole reports that the last desired objects were asked for as a whole.
+	asksForWhole bool
 }
 
 // newEnv creates an env of t's own. The Memcached is called cache and has size 3.
@@ -130,6 +132,9 @@ func (w *env) foreign(text string) *unstructured.Unstructured {
 func (w *env) apply(when string, want apply.Action, objects ...*unstructured.Unstructured) []apply.Result {
 	w.t.Helper()
 	results := w.applyAll(objects)
+	if want == apply.Unchanged && w.asksForWhole {
+		w.t.Errorf("%s: nothing is written, and the whole objects were asked for", when)
+	}
 	for _, result := range results {
 		if result.Action != want {
 			w.t.Errorf("%s: %s is %s (%v), want %s", when, result.Object.GetKind(), result.Action, result.Err, want)
@@ -141,9 +146,19 @@ func (w *env) apply(when string, want apply.Action, objects ...*unstructured.Uns
 // applyAll applies objects for the Memcached, which is as it was read.
 func (w *env) applyAll(objects []*unstructured.Unstructured) []apply.Result {
 	w.t.Helper()
-	results, err := w.applier.Apply(w.t.Context(), w.applier.Owner(w.owner), w.applier.Prepare(objects))
+	results, err := w.applier.Apply(w.t.Context(), w.applier.Owner(w.owner), w.desired(objects))
 	testenv.NoError(w.t, err)
 	return results
+}
+
+// desired are objects, of which only the summary is at hand, as in a reconcile that follows another.
+func (w *env) desired(objects []*unstructured.Unstructured) apply.Desired {
+	w.asksForWhole = false
+	whole := w.applier.Prepare(objects)
+	return whole.Summary().Desired(func() apply.Desired {
+		w.asksForWhole = true
+		return whole
+	})
 }
 
 // applied makes objects, waits for the cache and forgets the requests: the state

@@ -11,14 +11,16 @@ import (
 
 // followsPods reports whether object is an EndpointSlice: it is rendered from pods and from its own version of before, so it may
 // be applied to that version only.
-func followsPods(object *prepared) bool { return object.GroupVersionKind() == EndpointSliceKind }
+func followsPods(object client.Object) bool {
+	return object.GetObjectKind().GroupVersionKind() == EndpointSliceKind
+}
 
 // FollowsSizeAnnotation is "true" on a rendered object that changes with the size of the Memcached alone, and by which no pod is
 // replaced. It is changed when Deployments are scaled, also while they may not be changed otherwise.
 const FollowsSizeAnnotation = "cache.example.com/follows-size"
 
 // mayPrecedePods reports whether object is changed also while the pods may not be.
-func mayPrecedePods(object *prepared) bool {
+func mayPrecedePods(object client.Object) bool {
 	return followsPods(object) || object.GetAnnotations()[FollowsSizeAnnotation] == "true"
 }
 

@@ -40,7 +40,7 @@ func TestApply_AddsHashWithoutRollOut(t *testing.T) {
 			asked := false
 			owner := w.applier.Owner(w.owner)
 			owner.MayReplacePods = func(string) bool { asked = true; return false }
-			results, err := w.applier.Apply(t.Context(), owner, w.applier.Prepare([]*unstructured.Unstructured{object}))
+			results, err := w.applier.Apply(t.Context(), owner, w.desired([]*unstructured.Unstructured{object}))
 			testenv.NoError(t, err)
 			want := apply.Configured
 			if test.replacesPods {
@@ -69,7 +69,7 @@ func TestApply_ScalesWhatIsDeferred(t *testing.T) {
 	before := w.live(object)
 	for _, replicas := range []int64{5, 5, 2, 2} {
 		set(t, object, replicas, "spec", "replicas")
-		results, err := w.applier.Apply(t.Context(), owner, w.applier.Prepare([]*unstructured.Unstructured{object, other}))
+		results, err := w.applier.Apply(t.Context(), owner, w.desired([]*unstructured.Unstructured{object, other}))
 		testenv.NoError(t, err)
 		for _, result := range results { // The whole Memcached waits: the other object may depend on the pods.
 			if result.Action != apply.Deferred {

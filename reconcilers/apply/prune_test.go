@@ -20,7 +20,7 @@ import (
 // prune prunes all but desired and returns what was pruned, as "Kind name".
 func (w *env) prune(desired ...*unstructured.Unstructured) []string {
 	w.t.Helper()
-	pruned, err := w.applier.Prune(w.t.Context(), w.applier.Owner(w.owner), kinds, w.applier.Prepare(desired))
+	pruned, err := w.applier.Prune(w.t.Context(), w.applier.Owner(w.owner), kinds, w.desired(desired))
 	testenv.NoError(w.t, err)
 	var names []string
 	for _, object := range pruned {
