@@ -87,8 +87,13 @@ func (o *operator) reconciles(t *testing.T) int {
 }
 
 // settle waits until the operator has reconciled at least that many times, and then until it
-// has neither reconciled nor sent a request other than for its lease for settleTime.
+// has neither reconciled nor sent a request other than for its lease for settleTime, or for -idle if that is shorter.
 func (o *operator) settle(t *testing.T, atLeast int) {
+	t.Helper()
+	o.settleFor(t, atLeast, min(settleTime, *idleFlag))
+}
+
+func (o *operator) settleFor(t *testing.T, atLeast int, quiet time.Duration) {
 	t.Helper()
 	timeout := 10*time.Minute + time.Duration(atLeast)*200*time.Millisecond
 	last, since := 0, time.Now()
@@ -96,7 +101,7 @@ func (o *operator) settle(t *testing.T, atLeast int) {
 		if answered := o.env.proxy.lastAnswer(); answered.After(since) {
 			since = answered
 		}
-		if time.Since(since) < settleTime {
+		if time.Since(since) < quiet {
 			return false // Reading the metrics costs the operator CPU time.
 		}
 		reconciles := o.reconciles(t)

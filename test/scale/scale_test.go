@@ -86,6 +86,7 @@ func measureOperator(t *testing.T, f *figures) {
 	t.Helper()
 	e := newEnv(t)
 	o := e.start(t)
+	o.settleFor(t, 0, settleTime) // Its memory is judged.
 	f.empty = o.measureStart(t, 0, counts{})
 	o.saveProfiles(t, "0")
 	o.stop(t)

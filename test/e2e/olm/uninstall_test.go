@@ -20,6 +20,8 @@ func TestUninstall_AllowsReinstall(t *testing.T) {
 	i := installed(t, newVersion, namespace, suite.newCatalog, namespace)
 	f := suite.Fill(t, namespace, "kept", 2)
 	wantNonBlocking(t, i.webhook(t)) // It is there, so that it can go.
+	i.isRefusedNothing(t)
+	i.WantRequestsIn(t, namespace)
 	before := f.Versions(t)
 
 	i.uninstall(t, newVersion)

@@ -69,27 +69,6 @@ func (i install) waitsForApproval(t *testing.T, name string) {
 	}
 }
 
-// TestUpgrade_IsHeldBackByOperatorCondition lets the administrator, in the operator's place, say that it cannot be upgraded now.
-func TestUpgrade_IsHeldBackByOperatorCondition(t *testing.T) {
-	t.Parallel()
-	namespace := suite.NewNamespace(t)
-	i := installed(t, oldVersion, namespace, suite.oldCatalog, namespace)
-	f := suite.Fill(t, namespace, "kept", 1)
-	pods := cluster.Names(i.Settled(t))
-
-	patch(t, conditions, namespace, oldVersion, `{"spec":{"overrides":[{"type":"Upgradeable","status":"False","reason":"Maintenance","message":"not before Monday","lastTransitionTime":"2026-11-20T00:00:00Z"}]}}`)
-	patch(t, sources, namespace, i.source, `{"spec":{"image":"`+suite.newCatalog+`"}}`)
-	i.isHeldBack(t, "the operator is not upgradeable: not before Monday")
-	if now := cluster.Names(i.Settled(t)); !slices.Equal(now, pods) {
-		t.Errorf("the operator's pods were %v and are %v, and the upgrade is held back", pods, now)
-	}
-	wantReconciled(t, f)
-
-	patch(t, conditions, namespace, oldVersion, `{"spec":{"overrides":[]}}`)
-	i.succeeds(t, newVersion)
-	wantReconciled(t, f)
-}
-
 // TestUpgrade_WaitsForRollout has an operator in the middle of a roll-out whose pod no node can take.
 func TestUpgrade_WaitsForRollout(t *testing.T) {
 	t.Parallel()
@@ -97,11 +76,15 @@ func TestUpgrade_WaitsForRollout(t *testing.T) {
 	i := installed(t, oldVersion, namespace, suite.oldCatalog, namespace)
 	i.saysUpgradeable(t, "True")
 	f := suite.Fill(t, namespace, "kept", 1)
+	pods := cluster.Names(i.Settled(t))
 
 	suite.Patch(t, f.Memcached, `{"spec":{"resources":{"requests":{"cpu":"900"}}}}`)
 	i.saysUpgradeable(t, "False", "RollingOut", namespace+"/kept")
 	patch(t, sources, namespace, i.source, `{"spec":{"image":"`+suite.newCatalog+`"}}`)
 	i.isHeldBack(t, "the operator is not upgradeable: rolling out: "+namespace+"/kept")
+	if now := cluster.Names(i.Settled(t)); !slices.Equal(now, pods) {
+		t.Errorf("the operator's pods were %v and are %v, and the upgrade is held back", pods, now)
+	}
 
 	suite.Patch(t, f.Memcached, `{"spec":{"resources":null}}`)
 	i.succeeds(t, newVersion)
