@@ -69,7 +69,8 @@ func (i install) waitsForApproval(t *testing.T, name string) {
 	}
 }
 
-// TestUpgrade_WaitsForRollout has an operator in the middle of a roll-out whose pod no node can take.
+// TestUpgrade_WaitsForRollout has an operator in the middle of a roll-out whose pod no node can take, and an administrator who then holds
+// the upgrade back.
 func TestUpgrade_WaitsForRollout(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
@@ -86,7 +87,11 @@ func TestUpgrade_WaitsForRollout(t *testing.T) {
 		t.Errorf("the operator's pods were %v and are %v, and the upgrade is held back", pods, now)
 	}
 
+	patch(t, conditions, namespace, oldVersion, `{"spec":{"overrides":[{"type":"Upgradeable","status":"False","reason":"Maintenance","message":"not before Monday","lastTransitionTime":"2026-11-20T00:00:00Z"}]}}`)
 	suite.Patch(t, f.Memcached, `{"spec":{"resources":null}}`)
+	i.saysUpgradeable(t, "True")
+	i.isHeldBack(t, "the operator is not upgradeable: not before Monday")
+	patch(t, conditions, namespace, oldVersion, `{"spec":{"overrides":[]}}`)
 	i.succeeds(t, newVersion)
 	wantReconciled(t, f)
 	until(t, conditions, namespace, newVersion, "upgradeable", func(c *operatorCondition) bool { return says(c.Spec.Conditions, "Upgradeable", "True") })
