@@ -3,11 +3,11 @@
 package template
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/kustomize/api/hasher"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -35,35 +35,15 @@ func objectID(object map[string]any) ObjectID {
 	return ObjectID{apiVersion, kind, name}
 }
 
-// identify sets the identities of the objects that nodes, the result of a build of tree, are.
-func (s *Set) identify(tree Tree, nodes []*kyaml.RNode, example Input) error {
-	declared, err := s.resourceIDs()
-	if err != nil {
-		return err
-	}
-	isDeclared := map[string]bool{}
-	for _, id := range declared {
-		isDeclared[id.Name] = true
-	}
-	generated := false
+// identify sets the identities of the objects that nodes, the result of a build, are.
+func (s *Set) identify(nodes []*kyaml.RNode) error {
 	s.objects, s.names = nil, map[string]string{}
 	for _, node := range nodes {
-		name := strings.TrimPrefix(node.GetName(), NamePrefix)
-		s.objects = append(s.objects, ObjectID{node.GetApiVersion(), node.GetKind(), name})
-		generated = generated || !isDeclared[name]
-	}
-	if generated {
-		// The hash in the name of a generated ConfigMap depends on the prefix.
-		plain, err := buildWith(tree, example, s.root)
+		name, err := templateName(node)
 		if err != nil {
 			return err
 		}
-		if len(plain) != len(nodes) {
-			return errors.New("the build returns another number of objects when their names have a prefix")
-		}
-		for i, node := range plain {
-			s.objects[i].Name = node.GetName()
-		}
+		s.objects = append(s.objects, ObjectID{node.GetApiVersion(), node.GetKind(), name})
 	}
 	for i, node := range nodes {
 		s.names[node.GetName()] = s.objects[i].Name
@@ -80,6 +60,28 @@ func (s *Set) identify(tree Tree, nodes []*kyaml.RNode, example Input) error {
 type identityError struct{ message string }
 
 func (e *identityError) Error() string { return e.message }
+
+// templateName returns the name that node has in a build without NamePrefix: the hash in the name of a generated ConfigMap depends on
+// the prefix.
+func templateName(node *kyaml.RNode) (string, error) {
+	name := node.GetName()
+	if end := strings.LastIndex(name, "-"); end >= 0 && node.GetKind() == "ConfigMap" {
+		if again, err := hashed(node, name[:end]); err != nil || again == name {
+			return hashed(node, strings.TrimPrefix(name[:end], NamePrefix))
+		}
+	}
+	return strings.TrimPrefix(name, NamePrefix), nil
+}
+
+// hashed returns the name of node, if its generator calls it name.
+func hashed(node *kyaml.RNode, name string) (string, error) {
+	node = node.Copy()
+	if err := node.SetName(name); err != nil {
+		return "", err
+	}
+	hash, err := (&hasher.Hasher{}).Hash(node)
+	return name + "-" + hash, err
+}
 
 // checkIdentities returns an identityError unless objects are those of s, in order.
 func (s *Set) checkIdentities(objects []map[string]any) error {

@@ -45,7 +45,7 @@ func (t *Templates) newSet(components []string, example Input) (*Set, error) {
 		return nil, err
 	}
 	if s.nodes, err = s.build(tree, example); err == nil {
-		if err := s.identify(tree, s.nodes, example); err != nil {
+		if err := s.identify(s.nodes); err != nil {
 			return nil, err
 		}
 		if _, err = s.late(example); err == nil {
@@ -58,7 +58,7 @@ func (t *Templates) newSet(components []string, example Input) (*Set, error) {
 	if err != nil {
 		return nil, s.diagnose(example, err)
 	}
-	return s, s.identify(s.tree, nodes, example)
+	return s, s.identify(nodes)
 }
 
 // verify compares late replacements with full builds of inputs: the example, and one in which every
