@@ -26,6 +26,8 @@ func TestUpgrade_RestartsNoMemcached(t *testing.T) {
 	if _, err := os.Stat(suite.PreviousInstaller); err != nil {
 		t.Fatal(err)
 	}
+	// The roles of the version before grant less: this one, until it is replaced, may have nothing left to do for another test.
+	suite.NoTestNamespaces(t)
 	namespace := suite.NewNamespace(t)
 	t.Cleanup(func() { install(t, suite.Installer, suite.Image) })
 	install(t, suite.PreviousInstaller, suite.PreviousImage)
