@@ -178,7 +178,7 @@ func isUnfinished(result apply.Result) bool {
 	return result.Err != nil || result.Action == apply.Waiting || result.Action == apply.Deferred
 }
 
-// maxRendered bounds the number of Memcacheds whose rendering is kept, 2 KB each.
+// maxRendered bounds the number of Memcacheds whose rendering is kept, about 2 KB each.
 const maxRendered = 1 << 11
 
 // rendering is what templates render a Memcached with spec and layout to.

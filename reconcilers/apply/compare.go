@@ -66,7 +66,7 @@ func (a *Applier) Prepare(rendered []*unstructured.Unstructured) Desired {
 	return desired
 }
 
-// Summary is what of Desired tells whether an object has to be written, in 200 bytes an object.
+// Summary is what of Desired tells whether an object has to be written, in about 200 bytes an object.
 type Summary []summarized
 
 type summarized struct {
