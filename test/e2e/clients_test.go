@@ -164,7 +164,8 @@ func TestClients_SurviveEveryChange(t *testing.T) {
 		suite.Get(t, mc)
 		suite.Ready(t, mc)
 		took := time.Since(started)
-		settled := waitForClients(t, namespace, 10) // the time for which a removed pod serves, and more
+		suite.NoneTerminates(t, namespace)         // until then the proxies keep to the pod that they are connected to
+		settled := waitForClients(t, namespace, 8) // in which a client misses and sets nearly all keys that a replaced pod held
 		waitForClients(t, namespace, 3)
 		during, _ := talliesOf(t, namespace, from)
 		after, _ := talliesOf(t, namespace, settled)

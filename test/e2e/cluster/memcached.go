@@ -55,6 +55,19 @@ func (c *Cluster) Pods(t testing.TB, namespace, name string) []corev1.Pod {
 	return slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() })
 }
 
+// NoneTerminates waits until no pod of a namespace is being deleted: each serves for some seconds after its deletion.
+func (c *Cluster) NoneTerminates(t testing.TB, namespace string) {
+	t.Helper()
+	testenv.Eventually(t, "no pod terminates", func(ctx context.Context) (bool, string, error) {
+		list, err := c.Clients.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, "", err
+		}
+		deleted := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp.IsZero() })
+		return len(deleted) == 0, fmt.Sprint(Names(deleted)), nil
+	})
+}
+
 // Names are the names of pods.
 func Names(pods []corev1.Pod) []string {
 	names := make([]string, 0, len(pods))
