@@ -211,10 +211,6 @@ keys: kube-node $(TEST_TOOLS) ## Measure what changes of a cache cost its client
 load: $(OPERANDS) ## Load memcached within its memory limit: 27 combinations of memory, items and connections, 10 minutes each, half an hour together (root).
 	$(PROGRESS) go test -count 1 -v -timeout 90m -parallel 9 -run TestMemory_IsNeverExceeded ./test/memcached -load 10m
 
-.PHONY: load-short
-load-short: $(OPERANDS) ## The same for a minute each, all at once.
-	$(PROGRESS) go test -count 1 -v -timeout 20m -parallel 27 -run TestMemory_IsNeverExceeded ./test/memcached -load 1m
-
 .PHONY: faults
 faults: kube ## Run the fault suite: crashes, stale caches, failing requests, leader changes; up to an hour.
 	$(PROGRESS) go test -tags faults -count 1 -v -timeout 120m $(FAULTSFLAGS) ./test/faults
