@@ -17,7 +17,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlzap "sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"github.com/example/memcached-operator/internal/memory"
 	"github.com/example/memcached-operator/internal/transport"
 )
 
@@ -55,9 +54,7 @@ func Run(ctx context.Context, args []string, version string) error {
 	if err != nil {
 		return err
 	}
-	memory.Begin() // Builds produce much garbage.
 	renderer, err := o.templates.RendererOf(tree)
-	memory.End()
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/example/memcached-operator/internal/memory"
 	"github.com/example/memcached-operator/manifests"
 	"github.com/example/memcached-operator/reconcilers/guarded"
 	"github.com/example/memcached-operator/reconcilers/render"
@@ -176,6 +177,8 @@ func (o *Options) Renderer() (*render.Renderer, error) {
 
 // RendererOf checks the templates of tree, which Load returned.
 func (o *Options) RendererOf(tree render.Tree) (*render.Renderer, error) {
+	memory.Begin() // Builds produce much garbage.
+	defer memory.End()
 	return render.New(tree, o.defaults())
 }
 
@@ -186,6 +189,8 @@ func (o *Options) Check() (renderer *render.Renderer, problems, warnings render.
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	memory.Begin()
+	defer memory.End()
 	renderer, problems, warnings, err = render.Check(tree, o.defaults())
 	if err != nil {
 		return nil, nil, nil, err
