@@ -187,7 +187,7 @@ test-oldest: kube ## Run the tests of API, apply and reconcilers against the old
 
 # Under the race detector a test takes several times as long. So of the renderer, whose tests are tables of a pure function, and of the
 # program, most of whose tests are of subcommands and refused starts, it runs those in which something is concurrent.
-CONCURRENT := Test(Render_(Golden|IsSafeForConcurrentUse|NamespaceBuildsOneSetAtATime)|Start_ServesUntilSIGTERM|LeaderElection|Log|WatchNamespaces|Webhook)
+CONCURRENT := Test(Render_(IsSafeForConcurrentUse|NamespaceBuildsOneSetAtATime)|Start_ServesUntilSIGTERM|LeaderElection|Webhook_AnswersUnderLoad)
 
 .PHONY: test-race
 test-race: kube ## Run the tests of apis, internal and reconcilers, and the operator's process, with the race detector (needs a C compiler).
@@ -226,10 +226,6 @@ bench: kube ## Run the benchmarks with their baselines; the output is for benchs
 .PHONY: scale
 scale: kube ## Measure the operator with 100 to 10,000 Memcacheds, compared with a plain client (docs/user/scale.md).
 	$(PROGRESS) go test -tags scale -count 1 -timeout 4h -v ./test/scale $(SCALEFLAGS)
-
-.PHONY: scale-short
-scale-short: kube ## The same with 100 Memcacheds; two minutes.
-	$(PROGRESS) go test -tags scale -count 1 -timeout 15m -v ./test/scale -sizes 100 -idle 4s $(SCALEFLAGS)
 
 .PHONY: fuzz
 fuzz: ## Fuzz the renderer against kustomize, texts and then sets of features, for FUZZTIME (1m) each.

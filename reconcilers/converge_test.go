@@ -121,7 +121,7 @@ func TestReconcile_WritesNothingAfterRestart(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	first := startOperator(t, namespace)
-	for i := range 500 {
+	for i := range 100 {
 		suite.Create(t, memcached(namespace, fmt.Sprintf("settled-%03d", i)))
 	}
 	list := &cachev1alpha1.MemcachedList{}

@@ -35,35 +35,40 @@ func TestMemory_IsNeverExceeded(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%dMi of %d bytes over %d connections", memory, size, connections), func(t *testing.T) {
 					t.Parallel()
-					g := newGroup(t)
-					p := start(t, given{spec: fmt.Sprintf("{memory: %dMi, maxConnections: %d}", memory, maxConnections), cgroup: g.path})
-					limit := p.spec.Containers[0].Resources.Limits.Memory().Value()
-					g.write(t, g.limit, strconv.FormatInt(limit, 10))
-					l := loader{t: t, p: p, memory: memory << 20, size: size}
-					client := p.connect(t, nil)
-					before, err := client.Stats()
-					testenv.NoError(t, err)
-					for started := time.Now(); ; {
-						l.fill()
-						l.multiget(connections)
-						l.mix()
-						if time.Since(started) >= *load {
-							break
-						}
-					}
-					after, err := client.Stats()
-					testenv.NoError(t, err)
-					if before["pid"] != after["pid"] || g.kills(t) != 0 || after["evictions"] == "0" {
-						t.Errorf("pid %s, then %s, %d kills, %s evictions", before["pid"], after["pid"], g.kills(t), after["evictions"])
-					}
-					peak := g.read(t, g.peak)
-					t.Logf("peak %d MiB of %d (%d %%), %d connections closed by memcached", peak>>20, limit>>20, 100*peak/limit, l.closed)
-					if connections > 300 && peak*100 < limit*70 {
-						t.Errorf("with all connections in use the peak is less than 70 %% of the limit")
-					}
+					neverExceeds(t, memory, maxConnections, size, connections)
 				})
 			}
 		}
+	}
+}
+
+func neverExceeds(t *testing.T, memory, maxConnections, size, connections int) {
+	t.Helper()
+	g := newGroup(t)
+	p := start(t, given{spec: fmt.Sprintf("{memory: %dMi, maxConnections: %d}", memory, maxConnections), cgroup: g.path})
+	limit := p.spec.Containers[0].Resources.Limits.Memory().Value()
+	g.write(t, g.limit, strconv.FormatInt(limit, 10))
+	l := loader{t: t, p: p, memory: memory << 20, size: size}
+	client := p.connect(t, nil)
+	before, err := client.Stats()
+	testenv.NoError(t, err)
+	for started := time.Now(); ; {
+		l.fill()
+		l.multiget(connections)
+		l.mix()
+		if time.Since(started) >= *load {
+			break
+		}
+	}
+	after, err := client.Stats()
+	testenv.NoError(t, err)
+	if before["pid"] != after["pid"] || g.kills(t) != 0 || after["evictions"] == "0" {
+		t.Errorf("pid %s, then %s, %d kills, %s evictions", before["pid"], after["pid"], g.kills(t), after["evictions"])
+	}
+	peak := g.read(t, g.peak)
+	t.Logf("peak %d MiB of %d (%d %%), %d connections closed by memcached", peak>>20, limit>>20, 100*peak/limit, l.closed)
+	if connections > 300 && peak*100 < limit*70 {
+		t.Errorf("with all connections in use the peak is less than 70 %% of the limit")
 	}
 }
 
