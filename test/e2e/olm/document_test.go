@@ -20,7 +20,7 @@ import (
 )
 
 // TestDocs_InstallOLM runs the blocks "sh" of docs/user/install-olm.md; a block "text" after one is what it prints. Only
-// the names of the images differ. It installs for all namespaces, so it is not parallel.
+// the names of the images differ. It installs for all namespaces, so it is not parallel. Before the upgrade it looks at that install.
 func TestDocs_InstallOLM(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig") // a copy: the reader sets a namespace in it
 	content, err := os.ReadFile(suite.Kubeconfig)
@@ -37,8 +37,12 @@ func TestDocs_InstallOLM(t *testing.T) {
 	images := strings.NewReplacer(
 		"registry.example.com/memcached-operator-catalog:v0.0.1", suite.oldCatalog,
 		"registry.example.com/memcached-operator-catalog:v0.0.2", suite.newCatalog)
-	ran, printed := 0, ""
+	ran, printed, looked := 0, "", false
 	for _, b := range pages.Read(t, "docs/user/install-olm.md") {
+		if !looked && strings.Contains(b.Content, "memcached-operator-catalog:v0.0.2") {
+			servesAll(t, installIn("memcached-operator-system", "memcached-operator", "olm"))
+			looked = true
+		}
 		switch {
 		case b.Language == "sh":
 			printed = shell(t, b.Line, images.Replace(b.Content), kubeconfig)
@@ -48,8 +52,8 @@ func TestDocs_InstallOLM(t *testing.T) {
 			printed = ""
 		}
 	}
-	if ran < 8 {
-		t.Errorf("only %d blocks of commands were found", ran)
+	if ran < 8 || !looked {
+		t.Errorf("only %d blocks of commands were found; one that upgrades: %t", ran, looked)
 	}
 }
 

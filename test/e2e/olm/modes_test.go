@@ -11,22 +11,18 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
-// TestInstallMode_AllNamespaces has an OperatorGroup without targets. Another install would be in its way, so it
-// is not parallel.
-func TestInstallMode_AllNamespaces(t *testing.T) {
-	namespace := suite.NewNamespace(t)
-	i := installed(t, newVersion, namespace, suite.newCatalog)
-	for _, served := range []string{namespace, suite.NewNamespace(t), suite.NewNamespace(t)} {
-		suite.Fill(t, served, "cache", 1)
-		suite.WantReviewed(t, served, privileged, refusal)
-	}
+// servesAll checks the install in a namespace whose OperatorGroup has no targets.
+func servesAll(t *testing.T, i install) {
+	t.Helper()
+	served := suite.NewNamespace(t)
+	suite.Fill(t, served, "cache", 1)
+	suite.WantReviewed(t, served, privileged, refusal)
 	webhook := i.webhook(t)
 	wantNonBlocking(t, webhook)
 	if s := webhook.NamespaceSelector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
 		t.Errorf("the webhook selects the namespaces %+v, want all", s)
 	}
 	i.isRefusedNothing(t)
-	i.uninstall(t, newVersion)
 }
 
 // TestInstallMode_SomeNamespaces has OperatorGroups for one or several namespaces, beside each other; those of the other tests are for
