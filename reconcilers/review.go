@@ -22,10 +22,6 @@ import (
 	"github.com/example/memcached-operator/reconcilers/render"
 )
 
-// minimumPatch is the patch version of memcached 1.6 below which authentication has known faults: reloading and enforcing
-// users was corrected in 1.6.42 to 1.6.44 (docs/user/compatibility.md).
-const minimumPatch = 44
-
 // Validator validates Memcacheds by rendering them as a reconcile does. It reads the templates in use and the
 // availability of optional kinds, and sends no request.
 type Validator struct{ reconciler *Reconciler }
@@ -90,18 +86,30 @@ func (v Validator) review(mc *cachev1alpha1.Memcached) ([]*unstructured.Unstruct
 }
 
 // version matches the version in the tag of an image.
-var version = regexp.MustCompile(`:1\.6\.([0-9]{1,4})(?:[-@]|$)`)
+var version = regexp.MustCompile(`:1\.([0-9]{1,2})\.([0-9]{1,4})(?:[-@]|$)`)
 
-// oldImage warns of an image that is older than recommended.
+// oldImage warns of an image that is older than what mc needs (docs/user/compatibility.md).
 func oldImage(mc *cachev1alpha1.Memcached) admission.Warnings {
 	match := version.FindStringSubmatch(string(ptr.Deref(mc.Spec.Image, "")))
 	if match == nil {
 		return nil
 	}
-	if patch, err := strconv.Atoi(match[1]); err != nil || patch >= minimumPatch {
-		return nil
+	minor, _ := strconv.Atoi(match[1])
+	patch, _ := strconv.Atoi(match[2])
+	isBefore := func(want int) bool { return minor < 6 || minor == 6 && patch < want }
+	switch {
+	case isBefore(0):
+		return older(mc, "1.6.0", "which does not know the options that the templates give it: its pods do not start")
+	case isBefore(39) && mc.Spec.Proxy != nil:
+		return older(mc, "1.6.39, the first for proxies", "which may not start")
+	case isBefore(44):
+		return older(mc, "1.6.44", "before which the reload of users has known faults")
 	}
-	return admission.Warnings{fmt.Sprintf("image %s is older than memcached 1.6.%d, before which the reload of users has known faults", *mc.Spec.Image, minimumPatch)}
+	return nil
+}
+
+func older(mc *cachev1alpha1.Memcached, than, why string) admission.Warnings {
+	return admission.Warnings{fmt.Sprintf("image %s is older than memcached %s, %s", *mc.Spec.Image, than, why)}
 }
 
 // replacedPods warns if the change from before to mc replaces all pods. previous and next are their objects.

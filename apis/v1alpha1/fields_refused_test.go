@@ -13,11 +13,11 @@ const (
 	itemShare     = "maxItemSize may be at most half of memory"
 	memoryLimit   = "the memory limit must be at least 1.1 times memory"
 	aboveLimit    = "the request of memory must not be above its limit"
-	connections   = "maxConnections must be at least 10 times threads (4 unless set) and 10 more"
+	connections   = "maxConnections must be at least 10 times threads and 10 more"
 	extraArgsForm = "extraArgs takes options for tuning only"
 	unavailable   = "maxUnavailable must be a number of pods from 0 to 1000, such as 1, or a percentage from 0% to 100%, such as 25%"
 	peerForm      = "each peer must have a podSelector, a namespaceSelector or both, or an ipBlock alone"
-	graceForm     = "preStop.sleepSeconds must be less than terminationGracePeriodSeconds (30 unless set)"
+	graceForm     = "preStop.sleepSeconds must be less than terminationGracePeriodSeconds"
 	annotationKey = "each annotation key must be a qualified name, such as example.com/owner"
 	objectName    = "must be the name of an object: 1 to 253 lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit"
 	namespaceName = "must be the name of a namespace: 1 to 63 lower-case letters, digits and '-', beginning and ending with a letter or digit"
@@ -118,7 +118,6 @@ func TestSpec_RejectsResources(t *testing.T) {
 func TestSpec_RejectsServerOptions(t *testing.T) {
 	testRefused(t, map[string]refused{
 		"too few connections for the threads":   refusal("threads: 64, maxConnections: 649", "spec.maxConnections", connections),
-		"too few connections for the default":   refusal("maxConnections: 49", "spec.maxConnections", connections),
 		"connections in quotes":                 refusal(`maxConnections: "1024"`, "spec.maxConnections", "must be of type integer"),
 		"verbosity in words":                    refusal("verbosity: high", "spec.verbosity", "must be of type integer"),
 		"an idle timeout with a unit":           refusal("idleTimeoutSeconds: 90s", "spec.idleTimeoutSeconds", "must be of type integer"),
@@ -154,7 +153,6 @@ func TestSpec_RejectsPodFields(t *testing.T) {
 		"a service account by its full name":   refusal("serviceAccountName: 'system:serviceaccount:a:b'", "spec.serviceAccountName", objectName),
 		"an empty preStop":                     refusal("preStop: {}", "spec.preStop.sleepSeconds: Required value"),
 		"a preStop with a command":             refusal("preStop: {sleepSeconds: 1, exec: {command: [sh]}}", `unknown field "spec.preStop.exec"`),
-		"a preStop as long as the default":     refusal("preStop: {sleepSeconds: 30}", "spec.preStop", graceForm),
 		"a preStop as long as the grace":       refusal("preStop: {sleepSeconds: 60}, terminationGracePeriodSeconds: 60", "spec.preStop", graceForm),
 		"a preStop without a grace":            refusal("preStop: {sleepSeconds: 1}, terminationGracePeriodSeconds: 0", "spec.preStop", graceForm),
 	})

@@ -9,7 +9,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // objects and reports in the status.
 // +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{Deployment,apps/v1},{EndpointSlice,discovery.k8s.io/v1},{Event,events.k8s.io/v1},{NetworkPolicy,networking.k8s.io/v1},{Pod,v1},{PodDisruptionBudget,policy/v1},{PrometheusRule,monitoring.coreos.com/v1},{Service,v1},{ServiceMonitor,monitoring.coreos.com/v1}}
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=memcacheds,singular=memcached,scope=Namespaced,shortName=mc,categories=all
+// +kubebuilder:resource:path=memcacheds,singular=memcached,scope=Namespaced,shortName=memc,categories=all
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:printcolumn:name="Pods",type=string,JSONPath=`.status.podsReady`,description="Ready and desired pods"

@@ -101,7 +101,7 @@ func TestMemcached_PrintsColumns(t *testing.T) {
 		{[]string{"memcached", "printed"},
 			"NAME PODS READY REASON AGE",
 			"printed 1/3 False RollingOut AGE"},
-		{[]string{"mc", "printed", "--output=wide"},
+		{[]string{"memc", "printed", "--output=wide"},
 			"NAME PODS READY REASON AGE IMAGE ENDPOINT MESSAGE",
 			"printed 1/3 False RollingOut AGE memcached:1.6.45 printed.default.svc:11211 1 of 3 pods are ready, 2 up to date"},
 	} {

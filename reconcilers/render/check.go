@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -243,11 +242,11 @@ func (r *Renderer) readPlain(set *template.Set, example template.Input) error {
 	if err != nil {
 		return err
 	}
-	if err := checkCapacity(objects, exampleName); err != nil {
+	if err := checkServes(objects, exampleName); err != nil {
 		return Problem{File: r.templates.FileOfKind(deployment), Message: fmt.Sprintf("no Memcached could be rendered: %v", err)}
 	}
-	container := memcachedContainer(objects, exampleName)
+	_, container := memcachedPod(objects, exampleName)
 	r.plain.capacity = capacityOf(container)
-	r.plain.sleepSeconds, _, _ = unstructured.NestedInt64(container, "lifecycle", "preStop", "sleep", "seconds")
+	r.plain.sleepSeconds = preStopOf(container)
 	return nil
 }

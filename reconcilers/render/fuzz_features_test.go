@@ -45,7 +45,7 @@ var features = []func(s *cachev1alpha1.MemcachedSpec, name, value string, n int3
 	},
 	func(s *cachev1alpha1.MemcachedSpec, _, _ string, n int32) {
 		s.PodDisruptionBudget = &cachev1alpha1.PodDisruptionBudget{MaxUnavailable: new(intstr.FromString("25%"))}
-		s.PreStop = &cachev1alpha1.PreStop{SleepSeconds: n % 3600}
+		s.PreStop, s.TerminationGracePeriodSeconds = &cachev1alpha1.PreStop{SleepSeconds: n % 3600}, new(int64(3600))
 	},
 	func(s *cachev1alpha1.MemcachedSpec, name, _ string, _ int32) {
 		s.NetworkPolicy = &cachev1alpha1.NetworkPolicy{From: []cachev1alpha1.NetworkPolicyPeer{

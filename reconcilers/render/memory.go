@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -101,21 +102,29 @@ func (c capacity) of(spec *cachev1alpha1.MemcachedSpec) capacity {
 
 var deployment = appsv1.SchemeGroupVersion.WithKind("Deployment")
 
-// memcachedContainer returns the container memcached of the Deployment of the Memcached called name, or nil.
-func memcachedContainer(objects []*unstructured.Unstructured, name string) map[string]any {
+// memcachedPod returns the pods' spec of the Deployment of the Memcached called name, and its container memcached; nil if there
+// are none.
+func memcachedPod(objects []*unstructured.Unstructured, name string) (spec, container map[string]any) {
 	for _, object := range objects {
 		if object.GroupVersionKind() != deployment || object.GetName() != name {
 			continue
 		}
-		containers, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "template", "spec", "containers")
-		list, _ := containers.([]any)
+		pod, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "template", "spec")
+		spec, _ = pod.(map[string]any)
+		list, _ := spec["containers"].([]any)
 		for _, item := range list {
 			if container, ok := item.(map[string]any); ok && container["name"] == template.MainName {
-				return container
+				return spec, container
 			}
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// preStopOf returns the time of a rendered container's preStop, in seconds; 0 means none.
+func preStopOf(container map[string]any) int64 {
+	seconds, _, _ := unstructured.NestedInt64(container, "lifecycle", "preStop", "sleep", "seconds")
+	return seconds
 }
 
 // capacityOf reads the capacity of a rendered container: templates and patches may set it. What it does not say is as in
@@ -156,19 +165,34 @@ func memoryLimit(container map[string]any) int64 {
 	return quantity.Value()
 }
 
-// checkCapacity returns an error for rendered objects whose cache could not be filled or started: with a memory limit of
-// less than 1.1 times the cache (and than it takes, if it is very large), or with items of more than half of it.
-func checkCapacity(objects []*unstructured.Unstructured, name string) error {
-	container := memcachedContainer(objects, name)
+// checkServes returns an error for rendered objects whose memcached would not start, would be killed once its cache is full, or
+// would be killed in its preStop: the memory limit is less than 1.1 times the cache (and than memcached takes, if that is very
+// large), an item may take more than half of the cache, the threads take all connections, or the preStop the grace period.
+func checkServes(objects []*unstructured.Unstructured, name string) error {
+	spec, container := memcachedPod(objects, name)
 	limit := memoryLimit(container)
 	c := capacityOf(container)
+	wrong := func(format string, args ...any) error {
+		return fmt.Errorf("%s %s: %s", deployment.Kind, name, fmt.Sprintf(format, args...))
+	}
 	if limit != 0 && limit*10 < c.megabytes*mebibyte*11 && limit < c.request()*mebibyte {
-		return fmt.Errorf("%s %s: the memory limit of container memcached, %s, is less than 1.1 times its cache of %dMi: the kernel would kill memcached when the cache is full; remove resources.limits.memory or set it to %dMi, or set a smaller memory",
-			deployment.Kind, name, resource.NewQuantity(limit, resource.BinarySI), c.megabytes, c.limit())
+		return wrong("the memory limit of container memcached, %s, is less than 1.1 times its cache of %dMi: the kernel would kill memcached when the cache is full; remove resources.limits.memory or set it to %dMi, or set a smaller memory",
+			resource.NewQuantity(limit, resource.BinarySI), c.megabytes, c.limit())
 	}
 	if c.maxItemSize*2 > c.megabytes*mebibyte {
-		return fmt.Errorf("%s %s: items of %s are more than half of the cache of %dMi, with which memcached does not start; set a smaller maxItemSize or more memory",
-			deployment.Kind, name, resource.NewQuantity(c.maxItemSize, resource.BinarySI), c.megabytes)
+		return wrong("items of %s are more than half of the cache of %dMi, with which memcached does not start; set a smaller maxItemSize or more memory",
+			resource.NewQuantity(c.maxItemSize, resource.BinarySI), c.megabytes)
+	}
+	if needed := 10*c.threads + 10; c.connections < needed {
+		return wrong("%d connections are too few for %d threads of memcached, which need some for themselves; set maxConnections to at least %d, or fewer threads",
+			c.connections, c.threads, needed)
+	}
+	grace, isSet := spec["terminationGracePeriodSeconds"].(int64)
+	if !isSet {
+		grace = corev1.DefaultTerminationGracePeriodSeconds
+	}
+	if sleep := preStopOf(container); sleep > 0 && sleep >= grace {
+		return wrong("the preStop of %d s leaves memcached no time of the grace period of %d s; set a shorter preStop.sleepSeconds or a longer terminationGracePeriodSeconds", sleep, grace)
 	}
 	return nil
 }
@@ -176,7 +200,7 @@ func checkCapacity(objects []*unstructured.Unstructured, name string) error {
 // MemoryWarning returns a warning if the memory limit of the Memcached called name, in its rendered objects, is less than
 // memcached may take; it is empty otherwise.
 func MemoryWarning(objects []*unstructured.Unstructured, name string) string {
-	container := memcachedContainer(objects, name)
+	_, container := memcachedPod(objects, name)
 	limit := memoryLimit(container)
 	c := capacityOf(container)
 	if limit == 0 || limit >= c.limit()*mebibyte {

@@ -160,7 +160,7 @@ func (r *Renderer) render(mc *cachev1alpha1.Memcached, layout nodes.Layout) ([]*
 	for _, object := range result {
 		mirrorServiceAccount(object.Object)
 	}
-	if err := checkCapacity(result, mc.Name); err != nil {
+	if err := checkServes(result, mc.Name); err != nil {
 		return nil, err
 	}
 	return result, checkSizes(result)

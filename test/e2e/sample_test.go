@@ -88,7 +88,7 @@ func printsAsDocumented(t *testing.T, namespace string) {
 		return rows
 	}
 	for command, want := range map[string][][]string{
-		"mc": {
+		"memc": {
 			{"NAME", "PODS", "READY", "REASON", "AGE"},
 			{"memcached-sample", "3/3", "True", "Ready", "*"},
 		},
