@@ -15,7 +15,7 @@ cat >&2 <<END
 
 The CustomResourceDefinition belongs to the Helm release $release and differs from this tree. Either upgrade the release:
 
-  helm upgrade $release charts/memcached-operator --namespace $namespace --reuse-values
+  helm upgrade $release charts/memcached-operator --namespace $namespace --reset-then-reuse-values
 
 or take its fields over (with Helm 4, the next upgrade then needs --force-conflicts):
 

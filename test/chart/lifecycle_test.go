@@ -211,7 +211,7 @@ manifests:
 	if after := r.deployment(t); after.Generation != before.Generation {
 		t.Error("the same values again change the Deployment")
 	}
-	r.do(t, "upgrade", "--reuse-values", "--set-file", `manifests.components/site/kustomization\.yaml=`+filepath.Join(root, "manifests/components/site/kustomization.yaml"))
+	r.do(t, "upgrade", "--reset-then-reuse-values", "--set-file", `manifests.components/site/kustomization\.yaml=`+filepath.Join(root, "manifests/components/site/kustomization.yaml"))
 	files := before.Spec.Template.Spec.Volumes[0].ConfigMap.Name
 	if r.deployment(t).Spec.Template.Spec.Volumes[0].ConfigMap.Name == files {
 		t.Error("a changed template does not roll the operator")
