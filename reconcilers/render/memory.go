@@ -22,7 +22,7 @@ const (
 )
 
 // What memcached takes beside the cache. The figures were measured with 1.6.45 on amd64, where its source does not give
-// them; test/load checks their sum with the kernel's limit.
+// them; test/memcached checks their sum with the kernel's limit.
 const (
 	// smallestItem is the size in bytes of the smallest slab chunk; smallestTable and largestTable are the number of
 	// buckets of 8 bytes with which the hash table begins and ends.
