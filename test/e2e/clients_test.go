@@ -116,24 +116,25 @@ func waitForClients(t *testing.T, namespace string, count int) (lines int) {
 	return lines
 }
 
-// TestClients_SurviveEveryChange runs the documented clients through each planned change of a cache that they share.
+// TestClients_SurviveEveryChange runs the documented clients through each planned change of a cache that they share. It drains a
+// node, so it is not parallel.
 func TestClients_SurviveEveryChange(t *testing.T) {
-	t.Parallel()
 	if os.Getenv("NODE_DIR") == "" {
 		t.Skip("the pod of the clients needs the programs of this machine on its node, as local nodes have")
 	}
+	suite.NoTestNamespaces(t)
 	directory := buildClients(t)
 	namespace := suite.NewNamespace(t, "pod-security.kubernetes.io/enforce", "privileged")
 	const size = 3
-	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "shared", size, func(spec *cachev1alpha1.MemcachedSpec) { spec.Proxy = &cachev1alpha1.Proxy{} }))
+	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "cache", size, func(spec *cachev1alpha1.MemcachedSpec) { spec.Proxy = &cachev1alpha1.Proxy{} }))
 	nodes := &corev1.NodeList{}
 	testenv.NoError(t, suite.Client.List(t.Context(), nodes))
 	own, drained := nodes.Items[0].Name, nodes.Items[1].Name
 	var commands []string
 	for _, program := range clientPrograms {
-		commands = append(commands, program+" shared."+namespace+".svc loop loop & ")
+		commands = append(commands, program+" cache."+namespace+".svc loop loop & ")
 	}
-	commands = append(commands, "CLIENT="+throughProxy+" ./loop shared-proxy."+namespace+".svc loop "+throughProxy+" & ")
+	commands = append(commands, "CLIENT="+throughProxy+" ./loop cache-proxy."+namespace+".svc loop "+throughProxy+" & ")
 	startClients(t, namespace, own, directory, strings.Join(commands, "")+"wait")
 	waitForClients(t, namespace, 5)
 
@@ -146,8 +147,7 @@ func TestClients_SurviveEveryChange(t *testing.T) {
 		{"a roll-out", false, func() { suite.Patch(t, mc, `{"spec":{"podMetadata":{"annotations":{"example.com/changed":"1"}}}}`) }},
 		{"a drained node", false, func() {
 			t.Cleanup(func() { suite.Kubectl(t, "uncordon", drained) })
-			// No pods of other tests, some of whose caches are to be kept.
-			suite.Kubectl(t, "drain", drained, "--pod-selector=memcached_cr=shared", "--delete-emptydir-data", "--timeout="+testenv.Timeout.String())
+			suite.Kubectl(t, "drain", drained, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout="+testenv.Timeout.String())
 			if least := fewest(); least < size-1 {
 				t.Errorf("at times %d of %d pods answered", least, size)
 			}
@@ -177,7 +177,7 @@ func TestClients_SurviveEveryChange(t *testing.T) {
 			}
 		}
 	}
-	clientsShareKeys(t, namespace, "shared", "", slices.Sorted(maps.Keys(clientPrograms))...)
+	clientsShareKeys(t, namespace, "cache", "", slices.Sorted(maps.Keys(clientPrograms))...)
 	newSecured(t, namespace, directory)
 	clientsShareKeys(t, namespace, "secured", "AUTHORITY=ca.crt USER=app PASSWORD=s3cr3t", "python", "go")
 }
