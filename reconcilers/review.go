@@ -99,9 +99,9 @@ func oldImage(mc *cachev1alpha1.Memcached) admission.Warnings {
 	isBefore := func(want int) bool { return minor < 6 || minor == 6 && patch < want }
 	switch {
 	case isBefore(0):
-		return older(mc, "1.6.0", "which does not know the options that the templates give it: its pods do not start")
+		return older(mc, "1.6.0", "the first that knows the options of the templates: its pods do not start")
 	case isBefore(39) && mc.Spec.Proxy != nil:
-		return older(mc, "1.6.39, the first for proxies", "which may not start")
+		return older(mc, "1.6.39", "the first with what proxies need: they may not start")
 	case isBefore(44):
 		return older(mc, "1.6.44", "before which the reload of users has known faults")
 	}
