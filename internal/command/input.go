@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
 // document is one object of the input.
@@ -24,6 +26,11 @@ type document struct {
 	content []byte
 	isYAML  bool
 	kind    schema.GroupVersionKind
+}
+
+// isForeign reports whether d is an object of an API group other than that of Memcacheds.
+func (d document) isForeign() bool {
+	return d.kind.Kind != "" && d.kind.Version != "" && d.kind.Group != cachev1alpha1.SchemeGroupVersion.Group
 }
 
 // checkKind returns an error unless d is of kind want.

@@ -11,12 +11,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/reconcilers/render"
 )
 
-// rendered is the objects of a Memcached and the template file of each.
+// rendered is the objects of a Memcached and, with --sources, the source of each.
 type rendered struct {
 	objects []*unstructured.Unstructured
-	files   []string
+	sources []render.Source
 }
 
 // write writes the objects of all results.
@@ -31,7 +33,7 @@ func (o *renderOptions) write(out io.Writer, results []rendered) error {
 				text.WriteString("---\n")
 			}
 			if o.sources {
-				text.WriteString(sourceComment(result.files[i]))
+				text.WriteString(sourceComment(result.sources[i]))
 			}
 			content, err := yaml.Marshal(object.Object)
 			if err != nil {
@@ -44,13 +46,13 @@ func (o *renderOptions) write(out io.Writer, results []rendered) error {
 	return err
 }
 
-// sourceComment returns a comment with the template file and its component.
-func sourceComment(file string) string {
-	if path, ok := strings.CutPrefix(file, "components/"); ok {
-		component, _, _ := strings.Cut(path, "/")
-		return fmt.Sprintf("# %s (component %s)\n", file, component)
+// sourceComment returns a comment with the template file, and the components that change the object.
+func sourceComment(source render.Source) string {
+	text := "# " + source.File
+	if len(source.Components) > 0 {
+		text += ", changed by components/" + strings.Join(source.Components, ", components/")
 	}
-	return fmt.Sprintf("# %s\n", file)
+	return text + "\n"
 }
 
 func writeJSON(out io.Writer, results []rendered) error {

@@ -24,6 +24,8 @@ It needs no cluster. Each Memcached gets the defaults of the CustomResourceDefin
 with the same messages; admission policies and webhooks of a cluster are not asked. The images come from the same
 environment variables as the operator's.
 
+Objects of other API groups are skipped, with a note.
+
 The owner references have the metadata.uid of the input, which is empty unless the Memcached was read from a cluster.
 A paused Memcached is printed as if it were not paused, and kinds that a cluster may not serve are included.
 
@@ -77,7 +79,7 @@ func NewRenderCommand(streams Streams, program string) *cobra.Command {
 		"File with Memcacheds: YAML documents, JSON or Lists; - is standard input. May be repeated.")
 	flags.StringVarP(&o.namespace, "namespace", "n", "default", "Namespace of Memcacheds that have none.")
 	flags.StringVarP(&o.output, "output", "o", "yaml", "Format of the output: yaml, or json for one List.")
-	flags.BoolVar(&o.sources, "sources", false, "Precede each object by a comment with the template file and the component that it comes from.")
+	flags.BoolVar(&o.sources, "sources", false, "Precede each object by a comment with the template file that it comes from, and the components that change it.")
 	flags.BoolVar(&o.openShift, "openshift", false, "Render for OpenShift, which assigns users and groups to pods.")
 	flags.StringVar(&o.templates.HelmValues, "helm-values", "", "Values file of the Helm chart, whose manifests are laid over the embedded templates.")
 	flags.AddGoFlagSet(shared)
@@ -114,6 +116,12 @@ func (o *renderOptions) run(cmd *cobra.Command, streams Streams) error {
 	if err != nil {
 		return err
 	}
+	note := func(d document, format string, arguments ...any) {
+		_, _ = fmt.Fprintf(streams.Err, "%s: %s: %s\n", cmd.CommandPath(), d.source, fmt.Sprintf(format, arguments...))
+	}
+	if documents, err = memcachedsIn(documents, note); err != nil {
+		return err
+	}
 	rejected := false
 	var results []rendered
 	seen := map[string]string{}
@@ -121,7 +129,7 @@ func (o *renderOptions) run(cmd *cobra.Command, streams Streams) error {
 		result, err := o.renderOne(cmd.Context(), d, validator, renderer, seen)
 		if err != nil {
 			rejected = true
-			_, _ = fmt.Fprintf(streams.Err, "%s: %s: %v\n", cmd.CommandPath(), d.source, err)
+			note(d, "%v", err)
 			continue
 		}
 		results = append(results, result)
@@ -133,6 +141,22 @@ func (o *renderOptions) run(cmd *cobra.Command, streams Streams) error {
 		return errRejected
 	}
 	return nil
+}
+
+// memcachedsIn returns documents without the objects of other API groups, each of which it notes. An error says that no other is left.
+func memcachedsIn(documents []document, note func(d document, format string, arguments ...any)) ([]document, error) {
+	var found []document
+	for _, d := range documents {
+		if d.isForeign() {
+			note(d, "skipped: %s of %s is not a Memcached", d.kind.Kind, d.kind.GroupVersion())
+			continue
+		}
+		found = append(found, d)
+	}
+	if len(found) == 0 {
+		return nil, errors.New("the input has no Memcached")
+	}
+	return found, nil
 }
 
 // renderOne renders the Memcached in d. seen maps the Memcacheds so far to their documents.
@@ -154,8 +178,8 @@ func (o *renderOptions) renderOne(ctx context.Context, d document, validator *ad
 		return rendered{}, fmt.Errorf("the Memcached %s cannot be rendered: %w", name, err)
 	}
 	result := rendered{objects: objects}
-	for _, object := range objects {
-		result.files = append(result.files, renderer.FileOf(mc.Name, object))
+	if o.sources {
+		result.sources, err = renderer.Sources(mc, objects)
 	}
-	return result, nil
+	return result, err
 }

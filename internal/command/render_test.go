@@ -75,8 +75,16 @@ var badInputs = map[string]struct {
 		plain, []string{"-f", "-", "--manifests-dir", "DIR", "--helm-values", "DIR"}, 2, "--manifests-dir and --helm-values exclude each other: the chart passes its manifests as --manifests-dir\n", 0,
 	},
 	"another kind, beside a Memcached": {
-		"{apiVersion: v1, kind: Secret}\n---\n" + plain, []string{"-f", "-"}, 1,
-		"standard input: document 1: Secret of v1 is not a Memcached of cache.example.com/v1alpha1: remove it from the input\n", 3,
+		"{apiVersion: v1, kind: Secret}\n---\n" + plain, []string{"-f", "-"}, 0,
+		"standard input: document 1: skipped: Secret of v1 is not a Memcached\n", 3,
+	},
+	"another kind alone": {
+		"{apiVersion: v1, kind: Secret}", []string{"-f", "-"}, 2,
+		"standard input: skipped: Secret of v1 is not a Memcached\n", 0,
+	},
+	"a misspelt kind": {
+		strings.Replace(plain, "kind: Memcached", "kind: Memcache", 1), []string{"-f", "-"}, 1,
+		"standard input: Memcache of cache.example.com/v1alpha1 is not a Memcached of cache.example.com/v1alpha1: remove it from the input\n", 0,
 	},
 	"no kind": {
 		"{spec: {}}", []string{"-f", "-"}, 1, "standard input: apiVersion or kind is missing: a Memcached has apiVersion cache.example.com/v1alpha1 and kind Memcached\n", 0,
@@ -87,7 +95,19 @@ var badInputs = map[string]struct {
 	},
 	"an unknown field in the second of two documents": {
 		plain + "---\n" + strings.Replace(strings.Replace(plain, "name: cache", "name: other", 1), "size: 2", "sise: 2", 1), []string{"-f", "-"}, 1,
-		`standard input: document 2: Memcached in version "v1alpha1" cannot be handled as a Memcached: strict decoding error: unknown field "spec.sise"` + "\n", 3,
+		`standard input: document 2: Memcached in version "v1alpha1" cannot be handled as a Memcached: strict decoding error: unknown field "spec.sise" (is size meant?)` + "\n", 3,
+	},
+	"a field that other kinds have": {
+		strings.Replace(plain, "size: 2", "replicas: 2", 1), []string{"-f", "-"}, 1,
+		`standard input: Memcached in version "v1alpha1" cannot be handled as a Memcached: strict decoding error: unknown field "spec.replicas" (is size meant?)` + "\n", 0,
+	},
+	"a misspelt field of an item": {
+		strings.Replace(plain, "size: 2", "tolerations: [{keys: a}]", 1), []string{"-f", "-"}, 1,
+		`standard input: Memcached in version "v1alpha1" cannot be handled as a Memcached: strict decoding error: unknown field "spec.tolerations[0].keys" (is key meant?)` + "\n", 0,
+	},
+	"a field that is like no other": {
+		strings.Replace(plain, "size: 2", "xyz: 2", 1), []string{"-f", "-"}, 1,
+		`standard input: Memcached in version "v1alpha1" cannot be handled as a Memcached: strict decoding error: unknown field "spec.xyz"` + "\n", 0,
 	},
 	"a duplicate key": {
 		plain + "kind: Memcached\n", []string{"-f", "-"}, 1,
@@ -210,11 +230,32 @@ func TestRender_HelpNamesTheExitCodes(t *testing.T) {
 	}
 }
 
-func TestRender_PrintsTheComponentOfAnObject(t *testing.T) {
+func TestRender_PrintsTheComponentsOfAnObject(t *testing.T) {
 	t.Parallel()
-	got := run(t, strings.Replace(plain, "size: 2", "networkPolicy: {from: [{podSelector: {}}]}", 1), nil, "render", "-f", "-", "--sources", "--allow-privileged-fields")
-	if want := "# components/networkPolicy/networkpolicy.yaml (component networkPolicy)\napiVersion: networking.k8s.io/v1\n"; got.code != 0 || !strings.Contains(got.out, want) {
-		t.Errorf("%s\n%s", got.stderr, got.out)
+	site := file(t, "components/site/kustomization.yaml", `apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+patches:
+- target: {kind: NetworkPolicy, name: clients}
+  patch: |-
+    - op: add
+      path: /metadata/labels/team
+      value: caches
+`)
+	got := run(t, strings.Replace(plain, "size: 2", "metrics: {}, networkPolicy: {from: [{podSelector: {}}]}", 1), nil,
+		"render", "-f", "-", "--sources", "--allow-privileged-fields", "--manifests-dir", filepath.Dir(filepath.Dir(filepath.Dir(site))))
+	var sources []string
+	for line := range strings.Lines(got.out) {
+		if strings.HasPrefix(line, "#") {
+			sources = append(sources, line)
+		}
+	}
+	const want = `# base/service.yaml, changed by components/metrics
+# base/deployment.yaml, changed by components/metrics
+# base/poddisruptionbudget.yaml
+# components/networkPolicy/networkpolicy.yaml, changed by components/site
+`
+	if got.code != 0 || strings.Join(sources, "") != want {
+		t.Errorf("%s\n%s", got.stderr, strings.Join(sources, ""))
 	}
 }
 

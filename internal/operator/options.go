@@ -84,7 +84,7 @@ func parse(args []string, getenv func(string) string, usage io.Writer) (*options
 		return nil, errTemplates
 	}
 	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q: the operator takes flags only, such as --version; its subcommands are render, check, diff and exporter", flags.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q: the operator takes flags only, such as --version; its subcommands are render, check, diff, version and exporter", flags.Arg(0))
 	}
 	for namespace := range strings.SplitSeq(namespaces, ",") {
 		if namespace = strings.TrimSpace(namespace); namespace != "" {

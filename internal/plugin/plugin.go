@@ -58,7 +58,7 @@ func (p *program) run(ctx context.Context, args []string, version string) int {
 		SilenceUsage:  true,
 	}
 	root.AddCommand(p.newStatusCommand(), p.newTopCommand(), p.newServersCommand(), p.newWhereCommand(), p.newFlushCommand(),
-		command.NewRenderCommand(p.streams, root.DisplayName()), command.NewDiffCommand(p.streams, root.DisplayName()))
+		command.NewRenderCommand(p.streams, root.DisplayName()), command.NewDiffCommand(p.streams, root.DisplayName()), p.newVersionCommand(version))
 	root.SetArgs(args)
 	root.SetIn(p.streams.In)
 	root.SetOut(p.streams.Out)
@@ -72,6 +72,18 @@ func (p *program) run(ctx context.Context, args []string, version string) int {
 	default:
 		p.printError(called, err)
 		return exitFailed
+	}
+}
+
+func (p *program) newVersionCommand(version string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of the plugin",
+		Args:  atMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(p.streams.Out, "%s version %s\n", cmd.Root().DisplayName(), version)
+			return err
+		},
 	}
 }
 

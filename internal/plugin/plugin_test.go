@@ -80,8 +80,10 @@ func TestHelp_NamesThePlugin(t *testing.T) {
 			t.Errorf("%s: the exit code is %d and the help\n%s%s", name, got.code, got.out, got.stderr)
 		}
 	}
-	if got := run(t, "", "--version"); got.out != "kubectl memcached version 1.2.3\n" {
-		t.Errorf("the version is %q", got.out)
+	for _, version := range []string{"--version", "version"} {
+		if got := run(t, "", version); got.out != "kubectl memcached version 1.2.3\n" {
+			t.Errorf("%s prints %q", version, got.out)
+		}
 	}
 	if got := run(t, "", "status", "--help"); !strings.Contains(got.out, "connecting included. (default 2s)") {
 		t.Errorf("the default of --timeout is not 2s:\n%s", got.out)

@@ -17,6 +17,9 @@ import (
 // status. version is the program's own. It can be called once in a process, since it handles signals.
 func Main(args []string, version string) int {
 	ctx := ctrl.SetupSignalHandler()
+	if len(args) == 1 && args[0] == "version" {
+		args = []string{"--version"}
+	}
 	if command.Is(args) {
 		return command.Run(ctx, args, command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv})
 	}

@@ -4,7 +4,11 @@ package validation
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
+	"github.com/pmezard/go-difflib/difflib"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
@@ -28,7 +32,7 @@ func newSerializers() serializers {
 	return serializers{json: strict(false), yaml: strict(true)}
 }
 
-// decode decodes one Memcached and sets its defaults. The error is the API server's.
+// decode decodes one Memcached and sets its defaults. The error is the API server's, and says what an unknown field may be meant to be.
 func (v *Validator) decode(content []byte, isYAML bool) (*unstructured.Unstructured, error) {
 	serializer := v.serializers.json
 	if isYAML {
@@ -47,7 +51,7 @@ func (v *Validator) decode(content []byte, isYAML bool) (*unstructured.Unstructu
 		return nil, v.undecodable(err)
 	}
 	for _, path := range unknown {
-		problems = append(problems, fmt.Errorf("unknown field %q", path))
+		problems = append(problems, fmt.Errorf("unknown field %q%s", path, v.suggestion(path)))
 	}
 	if len(problems) > 0 {
 		return nil, v.undecodable(runtime.NewStrictDecodingError(problems))
@@ -81,4 +85,38 @@ func (v *Validator) coerce(object *unstructured.Unstructured) ([]string, error) 
 		err = objectmeta.SetObjectMeta(object.Object, metadata)
 	}
 	return append(unknown, paths...), err
+}
+
+// synonyms are names that other kinds give fields of a Memcached, which do not resemble them.
+var synonyms = map[string]string{"replicas": "size", "limitMegabytes": "memory", "maxMemory": "memory"}
+
+// suggestion returns a text with the field that the unknown field at path is most like, or nothing. The path is one of [pruning].
+func (v *Validator) suggestion(path string) string {
+	parents := strings.Split(path, ".")
+	unknown := parents[len(parents)-1]
+	parent := v.structural
+	for _, name := range parents[:len(parents)-1] {
+		name, _, isItem := strings.Cut(name, "[")
+		next, found := parent.Properties[name]
+		if parent = &next; !found {
+			return ""
+		}
+		if isItem && parent.Items != nil {
+			parent = parent.Items
+		}
+	}
+	best, likeness := "", 0.6 // as Python's difflib.get_close_matches
+	for _, name := range slices.Sorted(maps.Keys(parent.Properties)) {
+		if synonyms[unknown] == name {
+			return fmt.Sprintf(" (is %s meant?)", name)
+		}
+		letters := difflib.NewMatcher(strings.Split(strings.ToLower(unknown), ""), strings.Split(strings.ToLower(name), ""))
+		if ratio := letters.Ratio(); ratio > likeness {
+			best, likeness = name, ratio
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (is %s meant?)", best)
 }

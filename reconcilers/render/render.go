@@ -114,11 +114,39 @@ func (r *Renderer) FileOfKind(kind schema.GroupVersionKind) string {
 
 // FileOf returns the template file of object, which was rendered for the Memcached called memcached.
 func (r *Renderer) FileOf(memcached string, object *unstructured.Unstructured) string {
+	return r.templates.File(templateOf(memcached, object))
+}
+
+// templateOf returns the identity in the templates of object, which was rendered for the Memcached called memcached.
+func templateOf(memcached string, object *unstructured.Unstructured) template.ObjectID {
 	name := template.MainName
 	if object.GetName() != memcached {
 		name = strings.TrimPrefix(object.GetName(), memcached+"-")
 	}
-	return r.templates.File(template.ObjectID{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Name: name})
+	return template.ObjectID{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Name: name}
+}
+
+// Source is where an object comes from.
+type Source struct {
+	// File is the template file.
+	File string
+	// Components are those that change the object, in the order in which they do.
+	Components []string
+}
+
+// Sources returns the source of each of objects, which were rendered for mc. It builds the templates once for each of their
+// components, and once more.
+func (r *Renderer) Sources(mc *cachev1alpha1.Memcached, objects []*unstructured.Unstructured) ([]Source, error) {
+	in, err := r.input(mc, nodes.Layout{})
+	if err != nil {
+		return nil, err
+	}
+	changes := r.templates.Changes(in)
+	sources := make([]Source, len(objects))
+	for i, object := range objects {
+		sources[i] = Source{File: r.FileOf(mc.Name, object), Components: changes[templateOf(mc.Name, object)]}
+	}
+	return sources, nil
 }
 
 // Render is [Renderer.RenderWith] for a Memcached of which no pods were observed.

@@ -22,6 +22,7 @@ func TestFlags_VersionAndHelpExitWithZero(t *testing.T) {
 	t.Parallel()
 	for flag, want := range map[string]string{
 		"--version": "memcached-operator 1.2.3\n",
+		"version":   "memcached-operator 1.2.3\n",
 		"--help":    "  -manifests-dir string\n",
 		"-help":     "  memcached-operator render -f FILE...\n",
 	} {

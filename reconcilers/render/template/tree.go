@@ -134,13 +134,21 @@ func (t Tree) components() []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// root returns the kustomization on top of base and components.
-func (t Tree) root(components []string) string {
+// root returns the kustomization on top of base, components and site.
+func (t Tree) root(components []string) string { return rootOf(t.withSite(components)) }
+
+// withSite returns components and site, if there is one.
+func (t Tree) withSite(components []string) []string {
+	if !t.hasDir(componentsDir + "/" + siteComponent) {
+		return components
+	}
+	return append(slices.Clone(components), siteComponent)
+}
+
+// rootOf returns the kustomization on top of base and components.
+func rootOf(components []string) string {
 	var b strings.Builder
 	b.WriteString("resources:\n- " + baseDir + "\n")
-	if t.hasDir(componentsDir + "/" + siteComponent) {
-		components = append(slices.Clone(components), siteComponent)
-	}
 	if len(components) > 0 {
 		b.WriteString("components:\n")
 	}
