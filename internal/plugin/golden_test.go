@@ -129,8 +129,10 @@ status:
 		{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "cache", CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}},
 	}
 	golden(t, "status.txt", status{memcached: mc, objects: objects, rows: rows, now: now}.write)
+	names := map[types.UID]string{rows[0].Pod.UID: "cache-1", rows[1].Pod.UID: "cache-0"}
+	golden(t, "status.json", status{memcached: mc, objects: objects, names: names, rows: rows, now: now}.writeJSON)
 	named := memcachedOf(t, "{metadata: {namespace: shop, name: cache}, spec: {stableNames: {}}}")
-	golden(t, "status-named.txt", status{memcached: named, names: map[types.UID]string{rows[0].Pod.UID: "cache-1", rows[1].Pod.UID: "cache-0"}, rows: rows, now: now}.write)
+	golden(t, "status-named.txt", status{memcached: named, names: names, rows: rows, now: now}.write)
 	golden(t, "status-empty.txt", status{memcached: memcachedOf(t, "{metadata: {namespace: shop, name: new}, spec: {}}"), now: now}.write)
 }
 
@@ -142,6 +144,7 @@ func TestTop_Golden(t *testing.T) {
 	golden(t, "top.txt", f.write)
 	f.allNamespaces, f.problem = true, errors.New("cannot reach the API server")
 	golden(t, "top-all.txt", f.write)
+	golden(t, "top.json", f.writeJSON)
 	golden(t, "top-empty.txt", frame{at: now, interval: time.Minute}.write)
 }
 

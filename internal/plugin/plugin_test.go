@@ -37,6 +37,8 @@ func TestRun_RejectsBadInput(t *testing.T) {
 		"two names":                    {[]string{"status", "a", "b"}, ` status: unexpected argument "b": the usage is kubectl memcached status [NAME] [flags]`},
 		"a kubeconfig that is absent":  {[]string{"status", "--kubeconfig", absent}, " status: reading the kubeconfig: stat " + absent + ": no such file or directory"},
 		"no interval":                  {[]string{"status", "--interval", "0s"}, " status: --interval: 0s is not positive"},
+		"an unknown form of status":    {[]string{"status", "-o", "yaml"}, ` status: --output: "yaml" is not json`},
+		"an unknown form of top":       {[]string{"top", "-o", "yaml"}, ` top: --output: "yaml" is not json`},
 		"no time to answer":            {[]string{"status", "--timeout", "-1s"}, " status: --timeout: -1s is not positive"},
 		"a negative count":             {[]string{"top", "--count", "-1"}, " top: --count: -1 is negative"},
 		"a negative interval":          {[]string{"top", "--interval", "-1s"}, " top: --interval: -1s is not positive"},

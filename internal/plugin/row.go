@@ -5,8 +5,10 @@ package plugin
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/example/memcached-operator/internal/plugin/caches"
@@ -93,19 +95,27 @@ func (r row) ready() string {
 	return "False"
 }
 
+// container returns the status of memcached's container, nil before there is one.
+func (r row) container() *corev1.ContainerStatus {
+	statuses := r.Pod.Status.ContainerStatuses
+	i := slices.IndexFunc(statuses, func(status corev1.ContainerStatus) bool { return status.Name == reconciled.MainContainer })
+	if i < 0 {
+		return nil
+	}
+	return &statuses[i]
+}
+
 // restarts returns how often memcached was restarted in the pod, and why it was the last time.
 func (r row) restarts() string {
-	for _, container := range r.Pod.Status.ContainerStatuses {
-		if container.Name != reconciled.MainContainer {
-			continue
-		}
-		count := strconv.FormatInt(int64(container.RestartCount), 10)
-		if last := container.LastTerminationState.Terminated; last != nil && last.Reason != "" {
-			count += " (" + last.Reason + ")"
-		}
-		return count
+	container := r.container()
+	if container == nil {
+		return none
 	}
-	return none
+	count := strconv.FormatInt(int64(container.RestartCount), 10)
+	if last := container.LastTerminationState.Terminated; last != nil && last.Reason != "" {
+		count += " (" + last.Reason + ")"
+	}
+	return count
 }
 
 func (r row) node() string { return cmp.Or(r.Pod.Spec.NodeName, none) }

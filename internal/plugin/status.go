@@ -32,6 +32,7 @@ It needs permission to get the Memcached, list pods, create pods/portforward, an
 With permission to list them it shows the objects, of the kinds that the operator ships, and by EndpointSlices the stable names.`
 
 const statusExample = `  kubectl memcached status cache
+  kubectl memcached status cache -o json | jq '.pods[].hitRatio'
   kubectl memcached status -n shop      # the only Memcached of the namespace`
 
 // status is what the command status shows.
@@ -45,7 +46,7 @@ type status struct {
 }
 
 func (p *program) newStatusCommand() *cobra.Command {
-	connection, interval := newConnection(), time.Second
+	connection, interval, output := newConnection(), time.Second, ""
 	cmd := &cobra.Command{
 		Use:               "status [NAME]",
 		Short:             "Show conditions, objects and pods of a Memcached",
@@ -57,16 +58,20 @@ func (p *program) newStatusCommand() *cobra.Command {
 			if interval <= 0 {
 				return fmt.Errorf("--interval: %s is not positive", interval)
 			}
-			return p.status(cmd, connection, interval, strings.Join(args, ""))
+			if err := checkOutput(output); err != nil {
+				return err
+			}
+			return p.status(cmd, connection, interval, output, strings.Join(args, ""))
 		},
 	}
 	connection.addFlags(cmd, true)
 	p.completeFlags(cmd, connection)
 	cmd.Flags().DurationVar(&interval, "interval", interval, "Time over which evictions are counted.")
+	addOutput(cmd, &output)
 	return cmd
 }
 
-func (p *program) status(cmd *cobra.Command, connection *connection, interval time.Duration, name string) error {
+func (p *program) status(cmd *cobra.Command, connection *connection, interval time.Duration, output, name string) error {
 	ctx := cmd.Context()
 	s, err := connection.open(p.dial)
 	if err != nil {
@@ -92,7 +97,11 @@ func (p *program) status(cmd *cobra.Command, connection *connection, interval ti
 		return err
 	}
 	view.rows, view.now = rows, time.Now()
-	if err := view.write(p.streams.Out); err != nil {
+	write := view.write
+	if output == "json" {
+		write = view.writeJSON
+	}
+	if err := write(p.streams.Out); err != nil {
 		return err
 	}
 	return p.printProblems(cmd, []error{errObjects, errNames, errPods}, rowErrors(rows))

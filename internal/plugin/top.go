@@ -21,7 +21,7 @@ const topLong = `Top shows the pods of one or all Memcacheds of a namespace, or 
 is used, and over the interval the hit ratio, gets, sets and evictions per second, connections, and skew: the gets and sets
 of a pod as a multiple of the mean of its Memcached's pods.
 
-On a terminal it redraws the screen until Ctrl-C. Otherwise it prints a table for each interval.
+On a terminal it redraws the screen until Ctrl-C. Otherwise it prints a table for each interval, or with -o json a line.
 
 It needs permission to list Memcacheds, or to get the named one, to list pods, to create pods/portforward, and to get the
 Secrets that the Memcacheds name.`
@@ -36,6 +36,7 @@ type topOptions struct {
 	allNamespaces bool
 	interval      time.Duration
 	count         int
+	output        string
 	name          string
 }
 
@@ -58,6 +59,9 @@ func (p *program) newTopCommand() *cobra.Command {
 			case o.count < 0:
 				return fmt.Errorf("--count: %d is negative", o.count)
 			}
+			if err := checkOutput(o.output); err != nil {
+				return err
+			}
 			return p.top(cmd, o)
 		},
 	}
@@ -67,6 +71,7 @@ func (p *program) newTopCommand() *cobra.Command {
 	flags.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Show the Memcacheds of all namespaces.")
 	flags.DurationVar(&o.interval, "interval", o.interval, "Time between two tables, over which rates are counted.")
 	flags.IntVar(&o.count, "count", 0, "Number of tables; 0 is without end.")
+	addOutput(cmd, &o.output)
 	return cmd
 }
 
@@ -80,7 +85,7 @@ func (p *program) top(cmd *cobra.Command, o *topOptions) error {
 	if o.allNamespaces {
 		s.namespace = ""
 	}
-	v := newView(p.streams.Out)
+	v := newView(p.streams.Out, o.output)
 	defer v.close()
 	var last frame
 	before := map[string]stats.Sample{}

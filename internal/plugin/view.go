@@ -23,16 +23,21 @@ const (
 	endOfScreen = "\x1b[J"
 )
 
-// view shows frames: on a terminal one over the other, elsewhere one after the other.
+// view shows frames: on a terminal one over the other, elsewhere and as JSON one after the other.
 type view struct {
 	out io.Writer
+	// write writes a frame.
+	write func(frame, io.Writer) error
 	// size returns the columns and lines of the terminal; nil when out is none.
 	size    func() (columns, lines int, err error)
 	entered bool
 }
 
-func newView(out io.Writer) *view {
-	v := &view{out: out}
+func newView(out io.Writer, output string) *view {
+	if output == "json" {
+		return &view{out: out, write: frame.writeJSON}
+	}
+	v := &view{out: out, write: frame.write}
 	// A console of Windows need not understand the sequences.
 	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) && runtime.GOOS != "windows" {
 		v.size = func() (int, int, error) { return term.GetSize(int(file.Fd())) }
@@ -43,14 +48,14 @@ func newView(out io.Writer) *view {
 // show shows f.
 func (v *view) show(f frame) error {
 	if v.size == nil {
-		return f.write(v.out)
+		return v.write(f, v.out)
 	}
 	columns, lines, err := v.size() // 0 on a serial line
 	if err != nil {
 		return fmt.Errorf("reading the size of the terminal: %w", err)
 	}
 	var text, screen bytes.Buffer
-	if err := f.write(&text); err != nil {
+	if err := v.write(f, &text); err != nil {
 		return err
 	}
 	if !v.entered {

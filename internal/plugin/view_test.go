@@ -13,7 +13,7 @@ import (
 func TestView_RedrawsOnTerminals(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	v := &view{out: &out, size: func() (int, int, error) { return 20, 3, nil }}
+	v := &view{out: &out, write: frame.write, size: func() (int, int, error) { return 20, 3, nil }}
 	f := frame{at: now, interval: time.Second, rows: sampled()}
 	for range 2 {
 		if err := v.show(f); err != nil {
@@ -35,7 +35,7 @@ func TestView_RedrawsOnTerminals(t *testing.T) {
 func TestView_PrintsTablesElsewhere(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	v := newView(&out)
+	v := newView(&out, "")
 	for range 2 {
 		if err := v.show(frame{at: now, interval: time.Second}); err != nil {
 			t.Fatal(err)
