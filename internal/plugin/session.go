@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -47,6 +48,7 @@ func (c *connection) addFlags(command *cobra.Command, asksPods bool) {
 // session is a connection to a cluster.
 type session struct {
 	*caches.Client
+	config *rest.Config
 	// namespace is that of --namespace or of the context.
 	namespace string
 	pool      *stats.Pool
@@ -85,7 +87,7 @@ func (c *connection) open(dial stats.DialFunc) (*session, error) {
 		}
 		dial = dialer.Dial
 	}
-	return &session{Client: api, namespace: namespace, pool: stats.NewPool(dial, c.timeout), accesses: map[types.UID]access{}}, nil
+	return &session{Client: api, config: cfg, namespace: namespace, pool: stats.NewPool(dial, c.timeout), accesses: map[types.UID]access{}}, nil
 }
 
 // podsOf returns the Memcached called name, or the only one of the namespace, and its pods.

@@ -82,21 +82,10 @@ func (p *program) status(cmd *cobra.Command, connection *connection, interval ti
 	if err != nil {
 		return err
 	}
-	kinds, err := shippedKinds()
+	view, errs, err := s.look(ctx, mc, interval)
 	if err != nil {
 		return err
 	}
-	view := status{memcached: mc}
-	objects, errObjects := s.Objects(ctx, mc, kinds)
-	view.objects = objects
-	names, errNames := s.StableNames(ctx, mc)
-	view.names = names
-	targets, errPods := s.targets(ctx, []cachev1alpha1.Memcached{*mc}, mc.Namespace, mc.Name)
-	rows, err := sampleTwice(ctx, s.pool, targets, interval)
-	if err != nil {
-		return err
-	}
-	view.rows, view.now = rows, time.Now()
 	write := view.write
 	if output == "json" {
 		write = view.writeJSON
@@ -104,7 +93,21 @@ func (p *program) status(cmd *cobra.Command, connection *connection, interval ti
 	if err := write(p.streams.Out); err != nil {
 		return err
 	}
-	return p.printProblems(cmd, []error{errObjects, errNames, errPods}, rowErrors(rows))
+	return p.printProblems(cmd, errs, rowErrors(view.rows))
+}
+
+// look returns what there is of mc, and errors about what there is not, without those of pods.
+func (s *session) look(ctx context.Context, mc *cachev1alpha1.Memcached, interval time.Duration) (status, []error, error) {
+	kinds, err := shippedKinds()
+	if err != nil {
+		return status{}, nil, err
+	}
+	objects, errObjects := s.Objects(ctx, mc, kinds)
+	names, errNames := s.StableNames(ctx, mc)
+	targets, errPods := s.targets(ctx, []cachev1alpha1.Memcached{*mc}, mc.Namespace, mc.Name)
+	rows, err := sampleTwice(ctx, s.pool, targets, interval)
+	view := status{memcached: mc, objects: objects, names: names, rows: rows, now: time.Now()}
+	return view, []error{errObjects, errNames, errPods}, err
 }
 
 // shippedKinds returns the kinds of the embedded templates.

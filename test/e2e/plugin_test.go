@@ -6,8 +6,11 @@ package e2e
 
 import (
 	"bytes"
+	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +18,7 @@ import (
 	"github.com/example/memcached-operator/internal/command"
 	"github.com/example/memcached-operator/internal/memcached"
 	"github.com/example/memcached-operator/internal/plugin"
+	"github.com/example/memcached-operator/test/testenv"
 )
 
 // kubectlMemcached runs the plugin and wants its exit code. It returns standard output and standard error.
@@ -111,6 +115,7 @@ func TestPlugin_AsksPods(t *testing.T) {
 	if stderr != "" {
 		t.Errorf("where prints %q to standard error", stderr)
 	}
+	doctor(t, namespace, "both")
 	for name := range accessible {
 		// Nobody answers.
 		if _, stderr := kubectlMemcached(t, 1, "flush", name, "-n", namespace); !strings.Contains(stderr, "nothing was flushed") {
@@ -123,4 +128,30 @@ func TestPlugin_AsksPods(t *testing.T) {
 		}
 		kubectlMemcached(t, 1, "where", "key", name, "-n", namespace)
 	}
+}
+
+// doctor wants everything in the archive for a Memcached with TLS and a user, and nothing of its Secrets.
+func doctor(t *testing.T, namespace, name string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "doctor.tar.gz")
+	out, stderr := kubectlMemcached(t, 0, "doctor", name, "-n", namespace, "-f", file)
+	if out != file+"\n" || stderr != "" {
+		t.Errorf("doctor prints\n%s%s", out, stderr)
+	}
+	files := testenv.Untar(t, file)
+	pod := suite.Pods(t, namespace, name)[0].Name
+	operator := 0
+	for file, text := range files {
+		if strings.Contains(text, "right one") || strings.Contains(text, "PRIVATE KEY") {
+			t.Errorf("%s has a Secret:\n%s", file, text)
+		}
+		if strings.HasSuffix(file, "-manager.log") && strings.Contains(text, "Starting") {
+			operator++
+		}
+	}
+	if _, found := files["pods/"+pod+"-memcached.log"]; !found || operator == 0 || files["errors.txt"] != "" {
+		t.Errorf("the archive has %q, and %d logs of operators\n%s", slices.Sorted(maps.Keys(files)), operator, files["errors.txt"])
+	}
+	wantLines(t, files["pods/"+pod+"-stats.txt"], `general version 1\.6\.\d+`, `settings maxbytes 67108864`)
+	wantLines(t, files["events.txt"], `\S+ +\d+ +Normal +Created +Memcached/`+name+` +.*`)
 }

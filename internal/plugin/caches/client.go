@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,6 +31,7 @@ const requestTimeout = 15 * time.Second
 // Client reads from a cluster with the permissions of a user.
 type Client struct {
 	api  client.Client
+	core corev1client.CoreV1Interface
 	host string
 }
 
@@ -47,7 +49,11 @@ func NewClient(cfg *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating an API client: %w", err)
 	}
-	return &Client{api: api, host: cfg.Host}, nil
+	core, err := corev1client.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("creating an API client: %w", err)
+	}
+	return &Client{api: api, core: core, host: cfg.Host}, nil
 }
 
 // Get returns a Memcached. With an empty name it is the only one of the namespace.

@@ -52,7 +52,7 @@ func (c *Client) controlled(ctx context.Context, mc *cachev1alpha1.Memcached, ki
 	var objects []metav1.PartialObjectMetadata
 	for _, object := range list.Items {
 		if metav1.IsControlledBy(&object, mc) {
-			object.Kind = kind.Kind
+			object.SetGroupVersionKind(kind)
 			objects = append(objects, object)
 		}
 	}
