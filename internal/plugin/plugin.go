@@ -57,7 +57,7 @@ func (p *program) run(ctx context.Context, args []string, version string) int {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(p.newStatusCommand(), p.newTopCommand(), p.newServersCommand(), p.newWhereCommand(), p.newFlushCommand(), p.newDoctorCommand(),
+	root.AddCommand(p.newStatusCommand(), p.newTopCommand(), p.newServersCommand(), p.newWhereCommand(), p.newFlushCommand(), p.newAdviseCommand(), p.newDoctorCommand(),
 		command.NewRenderCommand(p.streams, root.DisplayName()), command.NewDiffCommand(p.streams, root.DisplayName()), p.newVersionCommand(version))
 	root.SetArgs(args)
 	root.SetIn(p.streams.In)

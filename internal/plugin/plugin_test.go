@@ -76,7 +76,7 @@ func TestRender_RendersTheGoodOneOfTwo(t *testing.T) {
 
 func TestHelp_NamesThePlugin(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"status", "top", "servers", "where", "flush", "doctor", "render", "diff"} {
+	for _, name := range []string{"status", "top", "servers", "where", "flush", "advise", "doctor", "render", "diff"} {
 		got := run(t, "", name, "--help")
 		if got.code != 0 || !strings.Contains(got.out, "\n  kubectl memcached "+name+" ") || strings.Contains(got.out, "memcached-operator "+name) {
 			t.Errorf("%s: the exit code is %d and the help\n%s%s", name, got.code, got.out, got.stderr)

@@ -115,6 +115,8 @@ func TestPlugin_AsksPods(t *testing.T) {
 	if stderr != "" {
 		t.Errorf("where prints %q to standard error", stderr)
 	}
+	advice, _ := kubectlMemcached(t, 0, "advise", "both", "-n", namespace)
+	wantLines(t, advice, `Items +1, \d+ bytes each, in 0 of 64 MiB of 1 pods`, `Its fields fit its use so far\.`)
 	doctor(t, namespace, "both")
 	for name := range accessible {
 		// Nobody answers.

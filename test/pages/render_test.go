@@ -58,7 +58,7 @@ func TestPlugin(t *testing.T) {
 	directory := checkout(t)
 	s := NewSession(t, directory, filepath.Join(directory, "none"))
 	printed := s.Run(t, nth(t, "docs/user/kubectl-plugin.md", 1))
-	for _, want := range []string{"\n  status ", "\n  top ", "\n  where ", "\n  servers ", "\n  doctor ", "\n  render ", "\n  diff ", "\n  completion "} {
+	for _, want := range []string{"\n  status ", "\n  top ", "\n  where ", "\n  servers ", "\n  advise ", "\n  doctor ", "\n  render ", "\n  diff ", "\n  completion "} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("it does not print %q:\n%s", want, printed)
 		}
