@@ -112,8 +112,9 @@ Arguments: (list $ DEFAULT).
 {{- $values := (index . 0).Values -}}
 {{- $images := $values.operandImages -}}
 {{- if not $images -}}
+{{- $root := index . 0 -}}
 {{- range list $values.relatedImages.memcached $values.relatedImages.memcachedExporter $values.relatedImages.memcachedReloader | compact -}}
-{{- $images = append $images (regexReplaceAll "(:[^:/]+)?(@.*)?$" . "") -}}
+{{- $images = append $images (regexReplaceAll "(:[^:/]+)?(@.*)?$" (include "memcached-operator.mirrored" (list $root .)) "") -}}
 {{- end -}}
 {{- end -}}
 {{- $list := printf "['%s']" ($images | uniq | join "', '") -}}

@@ -1,12 +1,25 @@
-{{/* The operator's image: [registry/]repository with the digest, or else with the tag. */}}
+{{/* An image, which global.imageRegistry precedes unless it names a registry. Arguments: (list $ IMAGE). */}}
+{{- define "memcached-operator.mirrored" -}}
+{{- $image := index . 1 -}}
+{{- with ((index . 0).Values.global).imageRegistry }}
+{{- if and $image (not (regexMatch "^(localhost|[^/]*[.:][^/]*)/" $image)) }}{{ . }}/{{ end }}
+{{- end }}{{ $image }}
+{{- end -}}
+
+{{/* The repository of the operator's image, with its registry. */}}
+{{- define "memcached-operator.repository" -}}
+{{- include "memcached-operator.mirrored" (list . (list .Values.image.registry .Values.image.repository | compact | join "/")) -}}
+{{- end -}}
+
+{{/* The operator's image: the repository with the digest, or else with the tag. */}}
 {{- define "memcached-operator.image" -}}
-{{- with .Values.image.registry }}{{ . }}/{{ end }}{{ .Values.image.repository }}
+{{- include "memcached-operator.repository" . }}
 {{- if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
 {{- end -}}
 
 {{/* The exporter's image: beside the operator's, with a version of its own, so that an upgrade replaces no pod. */}}
 {{- define "memcached-operator.exporterImage" -}}
-{{- with .Values.image.registry }}{{ . }}/{{ end }}{{ .Values.image.repository }}-exporter:1
+{{- include "memcached-operator.repository" . }}-exporter:1
 {{- end -}}
 
 {{/*
