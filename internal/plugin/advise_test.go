@@ -32,15 +32,15 @@ func TestAdvise_FitsTheUse(t *testing.T) {
 			map[string]string{"evictions": "5000", "evicted_unfetched": "100", "get_hits": "700000"},
 			"twice the memory, or size   items are evicted 20m after their last use, and 84.5% of gets are hits: with twice the memory they stay about twice as long\n",
 		},
-		"evictions that cost nothing":        {map[string]string{"evictions": "5000", "evicted_unfetched": "100"}, fits},
-		"evictions of what is not read":      {map[string]string{"evictions": "5000", "evicted_unfetched": "3000"}, "the application   60% of the evicted items were never read: store less, or with a shorter expiry\n"},
-		"connections are open":               {map[string]string{"curr_connections": "1000"}, "more maxConnections   up to 98% of the connections of a pod are open, and 0 were refused\n"},
-		"connections were refused":           {map[string]string{"rejected_connections": "7"}, "more maxConnections   up to 10% of the connections of a pod are open, and 7 were refused\n"},
-		"items were too large":               {map[string]string{"store_too_large": "3"}, "larger maxItemSize   3 items were not stored because they are larger\n"},
-		"the threads are busy":               {map[string]string{"rusage_user": "500000"}, "more pods (size)   the threads of a pod are busy for 73% of the time\n"},
-		"the requests are uneven":            {map[string]string{"cmd_get": "1", "get_hits": "1", "cmd_set": "0"}, fits}, // twice the mean of two pods at most
-		"a memcached that counts less":       {map[string]string{"evicted_unfetched": "", "rejected_connections": "", "store_too_large": ""}, fits},
-		"the memory is not used yet": {map[string]string{"bytes": "10", "uptime": "600", "rusage_user": "1", "rusage_system": "1"}, fits},
+		"evictions that cost nothing":   {map[string]string{"evictions": "5000", "evicted_unfetched": "100"}, fits},
+		"evictions of what is not read": {map[string]string{"evictions": "5000", "evicted_unfetched": "3000"}, "the application   60% of the evicted items were never read: store less, or with a shorter expiry\n"},
+		"connections are open":          {map[string]string{"curr_connections": "1000"}, "more maxConnections   up to 98% of the connections of a pod are open, and 0 were refused\n"},
+		"connections were refused":      {map[string]string{"rejected_connections": "7"}, "more maxConnections   up to 10% of the connections of a pod are open, and 7 were refused\n"},
+		"items were too large":          {map[string]string{"store_too_large": "3"}, "larger maxItemSize   3 items were not stored because they are larger\n"},
+		"the threads are busy":          {map[string]string{"rusage_user": "500000"}, "more pods (size)   the threads of a pod are busy for 73% of the time\n"},
+		"the requests are uneven":       {map[string]string{"cmd_get": "1", "get_hits": "1", "cmd_set": "0"}, fits}, // twice the mean of two pods at most
+		"a memcached that counts less":  {map[string]string{"evicted_unfetched": "", "rejected_connections": "", "store_too_large": ""}, fits},
+		"the memory is not used yet":    {map[string]string{"bytes": "10", "uptime": "600", "rusage_user": "1", "rusage_system": "1"}, fits},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
