@@ -8,7 +8,7 @@ CATALOG_IMG ?= memcached-operator-catalog:latest
 # The image of the catalog's server has the version of the opm that generates the catalog.
 OPM_VERSION = $(shell sed -n 's/^opm .*@v\([^ ]*\) .*/\1/p' hack/tools/programs.txt)
 export OPMFLAGS ?=
-export CHANNELS ?= alpha
+export CHANNELS ?= candidate-v0
 export DEFAULT_CHANNEL ?= $(firstword $(subst $(comma), ,$(CHANNELS)))
 export REPLACES ?=
 export USE_IMAGE_DIGESTS ?=

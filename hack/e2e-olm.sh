@@ -94,7 +94,7 @@ release() {
 catalog() {
   local name=$1 version
   shift
-  { printf 'Schema: olm.semver\nGenerateMajorChannels: true\nGenerateMinorChannels: false\nStable:\n  Bundles:\n'
+  { printf 'Schema: olm.semver\nGenerateMajorChannels: true\nGenerateMinorChannels: false\nCandidate:\n  Bundles:\n'
     for version; do printf '  - Image: %s@%s\n' "$registry/bundle" "$(on_node crane digest "$registry/bundle:$version")"; done
   } > "$tree/src/catalog/semver.yaml"
   $make catalog catalog-build OPMFLAGS=--use-http CATALOG_IMG="$registry/catalog:$name"

@@ -96,7 +96,7 @@ kind: Subscription
 metadata: {namespace: %s, name: %s}
 spec:
   name: memcached-operator
-  channel: stable-v0
+  channel: candidate-v0
   source: %s
   sourceNamespace: %s
   installPlanApproval: %s
