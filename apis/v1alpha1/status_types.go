@@ -9,7 +9,7 @@ type MemcachedStatus struct {
 	// nodes are the sorted names of the memcached pods that are not being deleted.
 	// +optional
 	// +listType=atomic
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Nodes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podStatuses"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Nodes",xDescriptors={"urn:alm:descriptor:text"}
 	Nodes []string `json:"nodes,omitempty"`
 
 	// replicas is the number of memcached pods of all revisions; the scale
