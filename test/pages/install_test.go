@@ -17,7 +17,7 @@ func TestInstall_README(t *testing.T) {
 	t.Parallel()
 	r := newReader(t)
 	r.Run(t, shell("export IMG=registry.example.com/memcached-operator:0.0.1"))
-	alternatives := nth(t, "README.md", 4).Alternatives()
+	alternatives := nth(t, "README.md", 2).Alternatives()
 	removals := []string{
 		"make undeploy IMG=$IMG", "kubectl delete -f dist/install.yaml",
 		"helm uninstall memcached-operator --namespace memcached-operator-system",
