@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 export PATH="$PWD/bin:$PWD/bin/kube:$PATH"
 . hack/lib.sh
 say() { printf '\n\033[1m==> %s\033[0m\n' "$*"; }
-run() { printf '\033[2m$ %s\033[0m\n' "$*"; "$@"; }
+run() { printf '\033[2m$ %s\033[0m\n' "${*//"${work:-}/"/}"; "$@"; }
 # ticker: print a line every 4 seconds.
 ticker() { local start=$SECONDS; while sleep 4 > /dev/null 2>&1; do echo "    … $((SECONDS - start)) s"; done; }
 # wait_for WHAT CMD…: run CMD, and print what it waits for and how long it has taken so far.
@@ -83,7 +83,7 @@ managed=app.kubernetes.io/managed-by=memcached-operator
 nodes() { kubectl get memcached memcached-sample -o jsonpath='{.status.nodes}' | tr ',' '\n' | grep -c memcached-sample; }
 replicas() { kubectl get deployment memcached-sample -o jsonpath='{.spec.replicas}'; }
 remaining() { kubectl get "$objects" -l "$managed" -o name | wc -l; }
-annotation() { kubectl get service memcached-sample -o jsonpath='{.metadata.annotations.example\.com/team}'; }
+policy() { kubectl get deployment memcached-sample -o jsonpath='{.spec.template.spec.containers[0].terminationMessagePolicy}'; }
 ready() { wait_for 'all pods to be up to date and ready' run kubectl wait --for=condition=Ready --timeout=180s memcached/memcached-sample; }
 
 if [ "$mode" = inside ]; then
@@ -102,10 +102,11 @@ fi
 run kubectl get crd memcacheds.cache.example.com
 
 say 'Starting the operator'
-flags=()
-[ "$mode" = inside ] || flags=(--watch-namespaces=memcached-demo)
+cp -r manifests "$work/templates"
+flags=(--manifests-dir="$work/templates")
+[ "$mode" = inside ] || flags+=(--watch-namespaces=memcached-demo)
 start_operator "${flags[@]}"
-bin/memcached-operator --version
+bin/memcached-operator version
 
 say 'Creating a Memcached with three pods'
 run cat config/samples/cache_v1alpha1_memcached.yaml
@@ -128,18 +129,26 @@ ready
 run kubectl get deployment memcached-sample
 run kubectl get events --field-selector reportingComponent=memcached-operator
 
-say 'Editing a YAML template: an annotation for the Service of every Memcached'
-mkdir -p "$work/templates/base"
-sed 's/^  name: memcached$/&\n  annotations:\n    example.com\/team: web/' manifests/base/service.yaml > "$work/templates/base/service.yaml"
-printf '\033[2m$ diff manifests/base/service.yaml templates/base/service.yaml\033[0m\n'
-diff manifests/base/service.yaml "$work/templates/base/service.yaml" || true
-echo 'Restarting the operator with --manifests-dir=templates; no rebuild is needed.'
-stop_operator
-start_operator "${flags[@]}" --manifests-dir="$work/templates"
-wait_for 'the annotation' until_is web annotation
-run kubectl get service memcached-sample -o jsonpath='{.metadata.annotations}{"\n"}'
-echo 'The pod template is unchanged, so no pod was replaced:'
+say 'Editing a YAML template, a line for the pods of every Memcached; with a mistake at first'
+cp -r manifests "$work/edited"
+template=base/deployment.yaml
+edit() { sed "s/^      - name: memcached$/&\n        $1: FallbackToLogsOnError/" "manifests/$template" > "$work/edited/$template"; }
+edit terminationMessagePolici
+run bin/memcached-operator check --manifests-dir="$work/edited" || true
+edit terminationMessagePolicy
+run diff "manifests/$template" "$work/edited/$template" || true
+run bin/memcached-operator check --manifests-dir="$work/edited"
+
+say 'What would it change in the cluster?'
+run bin/memcached-operator diff --operator=none --manifests-dir="$work/edited" || true
+
+say 'The running operator takes it over, without a rebuild or a restart'
+run cp "$work/edited/$template" "$work/templates/$template"
+wait_for 'the operator to take it over' until_is FallbackToLogsOnError policy
+kubectl rollout status deployment/memcached-sample > /dev/null
+ready
 run kubectl get pods -l "$managed"
+run kubectl get memcached
 
 say 'Deleting the Memcached and, with it, all objects that it owns'
 run kubectl delete -f config/samples/cache_v1alpha1_memcached.yaml
