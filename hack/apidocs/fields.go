@@ -15,25 +15,32 @@ import (
 )
 
 // fields writes a section for each field of a Go struct, in its order. Where values is not nil, each field
-// needs an example in it.
-func fields(b *bytes.Buffer, of reflect.Type, s schema, values map[string]any) error {
+// needs an example in it, by which pods says whether it replaces pods.
+func fields(b *bytes.Buffer, of reflect.Type, s schema, values map[string]any, pods *pods) error {
 	for _, name := range names(of) {
 		field, found := s.Properties[name]
 		if !found {
 			return fmt.Errorf("the definition has no field %s", name)
 		}
-		fmt.Fprintf(b, "\n### %s\n\n%s\n\n| type | default | bounds |\n|---|---|---|\n| %s | %s | %s |\n",
-			name, paragraph(field.Description), typeOf(field), defaultOf(field), boundsOf(field))
+		value, found := values[name]
+		if values != nil && !found {
+			return fmt.Errorf("the example has no field %s", name)
+		}
+		head, row := "| type | default | bounds |\n|---|---|---|\n", fmt.Sprintf("| %s | %s | %s |", typeOf(field), defaultOf(field), boundsOf(field))
+		if found {
+			replaced, err := pods.replaced(name, value)
+			if err != nil {
+				return err
+			}
+			head, row = "| type | default | bounds | a change replaces pods |\n|---|---|---|---|\n", row+" "+replaced+" |"
+		}
+		fmt.Fprintf(b, "\n### %s\n\n%s\n\n%s%s\n", name, paragraph(field.Description), head, row)
 		messages(b, field)
 		if rows := nested(structOf(of, name), field, name); len(rows) > 0 {
 			b.WriteString("\n| field | type | default | bounds | |\n|---|---|---|---|---|\n" + strings.Join(rows, ""))
 		}
 		if values == nil {
 			continue
-		}
-		value, found := values[name]
-		if !found {
-			return fmt.Errorf("the example has no field %s", name)
 		}
 		text, err := yaml.Marshal(map[string]any{"spec": map[string]any{name: value}})
 		if err != nil {
