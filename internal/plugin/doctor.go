@@ -224,8 +224,8 @@ func (r *report) addLogs(ctx context.Context, s *session, pod *corev1.Pod) {
 
 // save writes the archive to a file, or to standard output if it is -.
 func (r *report) save(file string, standard io.Writer) error {
-	if len(r.errs) > 0 {
-		r.files["errors.txt"] = []byte(errors.Join(r.errs...).Error() + "\n")
+	if missing := errors.Join(r.errs...); missing != nil {
+		r.files["errors.txt"] = []byte(missing.Error() + "\n")
 	}
 	content, err := r.archive()
 	if err != nil {
