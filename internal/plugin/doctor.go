@@ -31,11 +31,11 @@ import (
 	"github.com/example/memcached-operator/internal/plugin/stats"
 )
 
-const doctorLong = `Doctor writes an archive with what is needed to find a fault from afar: the Memcached, its objects and pods, their events, the
-output of status, memcached's statistics and logs, and the Deployment and logs of the operator.
+const doctorLong = `Doctor writes a support bundle, an archive for troubleshooting without access to the cluster: the Memcached, its objects and pods,
+their events, the output of status, memcached's statistics and logs, and the Deployment and logs of the operator.
 
-It contains no Secrets, and no keys or values of the cache. It does contain the fields of the Memcached, and lines of the operator's
-log about other Memcacheds. What cannot be read is left out and listed in the archive, in errors.txt.
+It contains no Secrets and no values of the cache, and keys only where spec.verbosity is 2 or more, in memcached's log. It does contain
+the fields of the Memcached, and lines of the operator's log about other Memcacheds. What cannot be read is left out and listed in the archive, in errors.txt.
 
 It needs the permissions of status, and to get the objects, pods/log and, in the operator's namespace, pods and pods/log; to list
 events; and to list Deployments in all namespaces, to find the operator.
@@ -57,7 +57,7 @@ func (p *program) newDoctorCommand() *cobra.Command {
 	connection, file := newConnection(), ""
 	cmd := &cobra.Command{
 		Use:               "doctor [NAME]",
-		Short:             "Write an archive with what is needed to find a fault",
+		Short:             "Write a support bundle",
 		Long:              doctorLong,
 		Example:           doctorExample,
 		Args:              atMost(1),
@@ -116,12 +116,13 @@ func (s *session) examine(ctx context.Context, r *report, mc *cachev1alpha1.Memc
 		if object.Kind != "Secret" {
 			r.addObject(ctx, s, object.GroupVersionKind(), mc.Namespace, object.Name)
 		}
+		if object.GroupVersionKind() == deploymentKind {
+			r.addPods(ctx, s, mc.Namespace, object.Name)
+		}
 	}
 	targets := make([]stats.Target, len(view.rows))
 	for i, row := range view.rows {
 		targets[i] = row.Target
-		r.addObject(ctx, s, podKind, mc.Namespace, row.Pod.Name)
-		r.addLogs(ctx, s, row.Pod)
 	}
 	kinds := []string{"", "settings", "items", "slabs"}
 	texts := make([]bytes.Buffer, len(targets))
@@ -145,14 +146,7 @@ func (s *session) examineOperator(ctx context.Context, r *report, namespace stri
 		return
 	}
 	r.addObject(ctx, s, deploymentKind, operator.Namespace, operator.Name)
-	pods, err := s.PodsOf(ctx, operator.Namespace, operator.Name)
-	if err != nil {
-		r.errs = append(r.errs, err)
-	}
-	for i := range pods {
-		r.addObject(ctx, s, podKind, pods[i].Namespace, pods[i].Name)
-		r.addLogs(ctx, s, &pods[i])
-	}
+	r.addPods(ctx, s, operator.Namespace, operator.Name)
 }
 
 // writeStats writes memcached's statistics of kinds, of which "" is the general ones.
@@ -206,6 +200,18 @@ func (r *report) addObject(ctx context.Context, s *session, kind schema.GroupVer
 		content, err = yaml.Marshal(object)
 	}
 	r.add(path.Join("objects", namespace, kind.Kind+"-"+name+".yaml"), content, err)
+}
+
+// addPods adds the pods of a Deployment and their logs, also of those that have ended.
+func (r *report) addPods(ctx context.Context, s *session, namespace, deployment string) {
+	pods, err := s.PodsOf(ctx, namespace, deployment)
+	if err != nil {
+		r.errs = append(r.errs, err)
+	}
+	for i := range pods {
+		r.addObject(ctx, s, podKind, pods[i].Namespace, pods[i].Name)
+		r.addLogs(ctx, s, &pods[i])
+	}
 }
 
 // addLogs adds the logs of the containers of pod, and of those before a restart.

@@ -87,9 +87,6 @@ func (v *Validator) coerce(object *unstructured.Unstructured) ([]string, error) 
 	return append(unknown, paths...), err
 }
 
-// synonyms are names that other kinds give fields of a Memcached, which do not resemble them.
-var synonyms = map[string]string{"replicas": "size", "limitMegabytes": "memory", "maxMemory": "memory"}
-
 // suggestion returns a text with the field that the unknown field at path is most like, or nothing. The path is one of [pruning].
 func (v *Validator) suggestion(path string) string {
 	parents := strings.Split(path, ".")
@@ -105,11 +102,11 @@ func (v *Validator) suggestion(path string) string {
 			parent = parent.Items
 		}
 	}
-	best, likeness := "", 0.6 // as Python's difflib.get_close_matches
+	best, likeness := "", 0.7
+	if unknown == "replicas" { // as in a Deployment
+		unknown = "size"
+	}
 	for _, name := range slices.Sorted(maps.Keys(parent.Properties)) {
-		if synonyms[unknown] == name {
-			return fmt.Sprintf(" (is %s meant?)", name)
-		}
 		letters := difflib.NewMatcher(strings.Split(strings.ToLower(unknown), ""), strings.Split(strings.ToLower(name), ""))
 		if ratio := letters.Ratio(); ratio > likeness {
 			best, likeness = name, ratio

@@ -46,7 +46,7 @@ func (c *Client) PodsOf(ctx context.Context, namespace, deployment string) ([]co
 	}
 	list := &corev1.PodList{}
 	if err := c.api.List(ctx, list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
-		return nil, c.explain(err, need{verb: "list", resource: "pods", namespace: namespace, purpose: "show those of the operator"})
+		return nil, c.explain(err, need{verb: "list", resource: "pods", namespace: namespace, purpose: "show those of the Deployment " + deployment})
 	}
 	return list.Items, nil
 }
