@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command record runs `make demo` and writes what it prints as docs/images/demo.svg: an animation in browsers, and its last screen
+// Command record runs the script of `make demo` and writes what it prints as docs/images/demo.svg: an animation in browsers, and its last screen
 // where pictures do not move.
 package main
 
@@ -37,7 +37,11 @@ type line struct {
 
 func main() {
 	log.SetFlags(0)
-	command := exec.Command("make", "--no-print-directory", "demo")
+	// What make prints has paths of the machine.
+	if output, err := exec.Command("make", "build", "kube").CombinedOutput(); err != nil {
+		log.Fatalf("make build kube: %v\n%s", err, output)
+	}
+	command := exec.Command("hack/demo.sh")
 	command.Stderr = os.Stderr
 	output, err := command.StdoutPipe()
 	if err != nil {
@@ -48,7 +52,7 @@ func main() {
 	}
 	lines := read(io.TeeReader(output, os.Stdout))
 	if err := command.Wait(); err != nil {
-		log.Fatalf("make demo: %v", err)
+		log.Fatalf("hack/demo.sh: %v", err)
 	}
 	if err := os.WriteFile("docs/images/demo.svg", picture(lines), 0o600); err != nil {
 		log.Fatal(err)
