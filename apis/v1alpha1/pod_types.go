@@ -45,6 +45,10 @@ type PreStop struct {
 	SleepSeconds int32 `json:"sleepSeconds"`
 }
 
+// WarmRestart keeps the cache of a pod when its containers are restarted or
+// their images change. It has no fields yet.
+type WarmRestart struct{}
+
 // Rollout limits how many pods a rollout replaces at a time.
 // +kubebuilder:validation:XValidation:rule="has(self.maxUnavailable) && !(string(self.maxUnavailable) in ['0', '0%']) || !has(self.maxSurge) || !(string(self.maxSurge) in ['0', '0%'])",message="maxSurge 0 needs a maxUnavailable of at least 1: no pod could be replaced otherwise"
 type Rollout struct {

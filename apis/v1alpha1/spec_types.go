@@ -18,6 +18,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.maxConnections) || !has(self.threads) || self.maxConnections >= 10 * self.threads + 10",fieldPath=".maxConnections",message="maxConnections must be at least 10 times threads and 10 more: memcached's threads need some for themselves"
 // +kubebuilder:validation:XValidation:rule="!has(self.proxy) || !has(self.auth)",fieldPath=".proxy",message="proxy cannot be combined with auth: memcached's proxy can authenticate on neither side"
 // +kubebuilder:validation:XValidation:rule="!has(self.proxy) || !has(self.tls) || has(self.tls.plaintextPort)",fieldPath=".tls",message="tls with proxy needs tls.plaintextPort: the proxies serve TLS, and speak none to memcached"
+// +kubebuilder:validation:XValidation:rule="!has(self.warmRestart) || !has(self.extraArgs) || !self.extraArgs.exists(a, a == '--enable-largepages')",fieldPath=".extraArgs",message="extraArgs cannot have --enable-largepages with warmRestart: memcached does not start with both"
 type MemcachedSpec struct {
 	// size is the desired number of memcached pods, 0 to 1000. With 0, the objects
 	// are kept and no pod runs. It is the replica count of the scale subresource,
@@ -233,6 +234,16 @@ type MemcachedSpec struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Before the stop",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	PreStop *PreStop `json:"preStop,omitempty"`
+
+	// warmRestart keeps the cache of a pod when its containers are restarted or
+	// their images change: memcached writes down where its items are when it
+	// stops, and finds them at its start. A change of image replaces no pods then.
+	// It needs a memory of 256Mi or more. The cache is lost where the pod is, or
+	// where memcached ends by a crash or for lack of memory. Set {}. Defaults to a
+	// cache that ends with its container.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Warm restart",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	WarmRestart *WarmRestart `json:"warmRestart,omitempty"`
 
 	// service holds additional metadata of the headless Service, and enables a
 	// second Service. Defaults to a headless Service only.

@@ -50,7 +50,11 @@ func (p *pods) replaced(field string, value any) (string, error) {
 	if other, found := others[field]; found {
 		value = other
 	}
-	template, err := p.template(map[string]any{field: value})
+	spec := map[string]any{field: value}
+	if field == "warmRestart" {
+		spec["memory"] = "256Mi" // the least that it needs
+	}
+	template, err := p.template(spec)
 	if err != nil {
 		return "", fmt.Errorf("rendering the example of %s: %w", field, err)
 	}

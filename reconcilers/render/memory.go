@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +33,9 @@ const (
 	// pagesBeside is what the slab classes take beyond the size of the cache: once it is full, each of the 39 classes
 	// still gets its first page of 1 MiB.
 	pagesBeside = 39 * mebibyte
+	// leastInFile is the smallest cache in a memory file, in mebibytes: there, every slab class takes a page at the start, and 64Mi
+	// hold a third of the items (measured).
+	leastInFile = 256
 	// bufferPerConnection is a read buffer of 16 KiB and half of one for responses: a connection holds them while its
 	// requests are being answered. memcached keeps them, up to read_buf_mem_limit.
 	bufferPerConnection = 24 * kibibyte
@@ -167,7 +171,7 @@ func memoryLimit(container map[string]any) int64 {
 
 // checkServes returns an error for rendered objects whose memcached would not start, would be killed once its cache is full, or
 // would be killed in its preStop: the memory limit is less than 1.1 times the cache (and than memcached takes, if that is very
-// large), an item may take more than half of the cache, the threads take all connections, or the preStop the grace period.
+// large), an item may take more than half of the cache, the cache is too small for a memory file, the threads take all connections, or the preStop the grace period.
 func checkServes(objects []*unstructured.Unstructured, name string) error {
 	spec, container := memcachedPod(objects, name)
 	limit := memoryLimit(container)
@@ -182,6 +186,9 @@ func checkServes(objects []*unstructured.Unstructured, name string) error {
 	if c.maxItemSize*2 > c.megabytes*mebibyte {
 		return wrong("items of %s are more than half of the cache of %dMi, with which memcached does not start; set a smaller maxItemSize or more memory",
 			resource.NewQuantity(c.maxItemSize, resource.BinarySI), c.megabytes)
+	}
+	if c.megabytes < leastInFile && strings.Contains(fmt.Sprint(container["command"]), "--memory-file=") {
+		return wrong("a cache of %dMi is too small for warmRestart, with which each size of items takes a page at once; set memory to %dMi or more", c.megabytes, leastInFile)
 	}
 	if needed := 10*c.threads + 10; c.connections < needed {
 		return wrong("%d connections are too few for %d threads of memcached, which need some for themselves; set maxConnections to at least %d, or fewer threads",

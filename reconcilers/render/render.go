@@ -198,7 +198,11 @@ func (r *Renderer) render(mc *cachev1alpha1.Memcached, layout nodes.Layout) ([]*
 func (r *Renderer) input(mc *cachev1alpha1.Memcached, layout nodes.Layout) (template.Input, error) {
 	values := r.defaults.valuesFor(mc, r.plain, r.openShift)
 	values.Nodes, values.Proxy = nodesValues(mc, layout), proxyValues(mc, layout, r.openShift)
-	return newInput(mc, values)
+	in, err := newInput(mc, values)
+	if err == nil && values.WarmRestart != nil {
+		delete(in.Memcached["spec"].(map[string]any), "extraArgs") // WarmRestart has them, and components/extraArgs another command.
+	}
+	return in, err
 }
 
 // builder builds the objects for an input, with the names that name gives their templates.

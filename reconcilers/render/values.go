@@ -37,8 +37,10 @@ type Values struct {
 	// Verbosity is present when spec.verbosity is more than 0.
 	Verbosity *VerbosityValues `json:"verbosity,omitempty"`
 	// ExtraArgs is the container's command followed by spec.extraArgs: kustomize cannot
-	// append one list to another.
+	// append one list to another. It is empty with spec.warmRestart, which has another command.
 	ExtraArgs []string `json:"extraArgs,omitempty"`
+	// WarmRestart is present with spec.warmRestart.
+	WarmRestart *WarmRestartValues `json:"warmRestart,omitempty"`
 	// TLS is present with spec.tls.
 	TLS *TLSValues `json:"tls,omitempty"`
 	// Reloader is present when memcached has to reload files on change, those of spec.tls
@@ -87,6 +89,17 @@ type ItemSizeValues struct {
 type VerbosityValues struct {
 	// Flag is -v, -vv or -vvv.
 	Flag string `json:"flag"`
+}
+
+// WarmRestartValues holds the values computed for spec.warmRestart.
+type WarmRestartValues struct {
+	// SizeLimit is that of the volume with the cache: spec.memory and 16Mi.
+	SizeLimit string `json:"sizeLimit,omitempty"`
+	// GraceSeconds is the time in seconds that a pod has to stop; empty where spec.terminationGracePeriodSeconds or the
+	// template's is enough.
+	GraceSeconds string `json:"graceSeconds,omitempty"`
+	// ExtraArgs is spec.extraArgs, separated by spaces.
+	ExtraArgs string `json:"extraArgs,omitempty"`
 }
 
 // TLSValues holds the values computed from spec.tls.
@@ -166,6 +179,9 @@ func (plain plainPod) fill(v *Values, spec *cachev1alpha1.MemcachedSpec) {
 			BufferMegabytes: strconv.FormatInt(c.buffers(), 10),
 		}
 	}
+	if spec.WarmRestart != nil {
+		v.WarmRestart = warmRestartValues(spec, plain.of(spec).megabytes)
+	}
 	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace <= plain.sleepSeconds && spec.PreStop == nil {
 		v.OmitPreStop = true
 	}
@@ -189,11 +205,8 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShi
 	if spec.Verbosity != nil && *spec.Verbosity > 0 {
 		v.Verbosity = &VerbosityValues{Flag: "-" + strings.Repeat("v", int(min(*spec.Verbosity, 3)))}
 	}
-	if len(spec.ExtraArgs) > 0 {
-		v.ExtraArgs = []string{"memcached"}
-		for _, arg := range spec.ExtraArgs {
-			v.ExtraArgs = append(v.ExtraArgs, string(arg))
-		}
+	if len(spec.ExtraArgs) > 0 && spec.WarmRestart == nil {
+		v.ExtraArgs = append([]string{"memcached"}, texts(spec.ExtraArgs)...)
 	}
 	v.TLS = tlsValues(spec)
 	if spec.TLS != nil || spec.Auth != nil {
@@ -209,6 +222,25 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShi
 		v.Metrics = &MetricsValues{Image: image, ImagePullPolicy: pullPolicy(image), Access: tls || auth, TLS: tls, Auth: auth}
 	}
 	return v
+}
+
+// warmRestartValues returns the values of spec.warmRestart for a cache of megabytes.
+func warmRestartValues(spec *cachev1alpha1.MemcachedSpec, megabytes int64) *WarmRestartValues {
+	v := &WarmRestartValues{SizeLimit: strconv.FormatInt(megabytes+16, 10) + "Mi"}
+	// memcached takes 0.23 s for each gigabyte to write down where the items are (measured with 4 GB).
+	if gigabytes := megabytes >> 10; spec.TerminationGracePeriodSeconds == nil && gigabytes > 32 {
+		v.GraceSeconds = strconv.FormatInt(30+gigabytes/2, 10)
+	}
+	v.ExtraArgs = strings.Join(texts(spec.ExtraArgs), " ")
+	return v
+}
+
+func texts(args []cachev1alpha1.ExtraArg) []string {
+	result := make([]string, len(args))
+	for i, arg := range args {
+		result[i] = string(arg)
+	}
+	return result
 }
 
 // tlsValues returns the values computed from spec.tls; nil when there is none.

@@ -201,6 +201,8 @@ func waits(name, reason, message string) given {
 	})
 }
 
+func warm(o *Observation) { o.Memcached.Spec.WarmRestart = &cachev1alpha1.WarmRestart{} }
+
 // restarted lets memcached in a pod run again after an end, minutes ago.
 func restarted(name string, minutes int, reason string, code int32) given {
 	return podIs(name, func(pod *corev1.Pod) {

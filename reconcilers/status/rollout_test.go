@@ -144,6 +144,13 @@ var rollouts = map[string]row{
 		all(restarted("cache-b", 9, "Error", 139), restarted("cache-a", 2, "OOMKilled", 137), restarted("cache-c", 5, "", 1)),
 		ready, "Ready", "all pods are up to date and ready; memcached in pod cache-a was restarted at 2026-03-01T11:58:00Z (OOMKilled, exit code 137) and lost its part of the cache", true,
 	},
+	"tells of no restart that kept the cache": {
+		all(warm, restarted("cache-b", 2, "Completed", 0)), ready, "Ready", "all pods are up to date and ready", true,
+	},
+	"tells of a restart that lost it": {
+		all(warm, restarted("cache-b", 2, "Completed", 0), restarted("cache-a", 3, "OOMKilled", 137)),
+		ready, "Ready", "all pods are up to date and ready; memcached in pod cache-a was restarted at 2026-03-01T11:57:00Z (OOMKilled, exit code 137) and lost its part of the cache", true,
+	},
 	"reports a last exit without a reason as an error": {
 		all(oneMissing, waits("cache-a", "CrashLoopBackOff", crashWords), podIs("cache-a", func(pod *corev1.Pod) {
 			pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1}

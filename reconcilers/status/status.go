@@ -118,7 +118,7 @@ func (o Observation) RestartNote() string {
 		}
 		for _, container := range pod.Status.ContainerStatuses {
 			ended := container.LastTerminationState.Terminated
-			if container.Name != MainContainer || container.State.Waiting != nil || ended == nil {
+			if container.Name != MainContainer || container.State.Waiting != nil || ended == nil || isWarm(o.Memcached, ended) {
 				continue
 			}
 			if last == nil || last.FinishedAt.Before(&ended.FinishedAt) || last.FinishedAt.Equal(&ended.FinishedAt) && pod.Name < name {
@@ -131,6 +131,11 @@ func (o Observation) RestartNote() string {
 	}
 	return sanitize.TextOf(fmt.Sprintf("memcached in pod %s was restarted at %s (%s, exit code %d) and lost its part of the cache",
 		name, last.FinishedAt.UTC().Format(time.RFC3339), cmp.Or(last.Reason, "Error"), last.ExitCode), sanitize.MaxBytes/2)
+}
+
+// isWarm reports whether the container that ended has left its cache to the next one.
+func isWarm(mc *cachev1alpha1.Memcached, ended *corev1.ContainerStateTerminated) bool {
+	return mc.Spec.WarmRestart != nil && ended.ExitCode == 0
 }
 
 // IsPaused reports whether spec.paused is true.

@@ -102,6 +102,7 @@ var beside = map[string]object{
 	"spec.preStop":        {"terminationGracePeriodSeconds": 3600},
 	"spec.networkPolicy":  {"metrics": object{}},
 	"spec.maxConnections": {"threads": 1},
+	"spec.warmRestart":    {"memory": "4Gi"},
 	// There are two Services then, of which a target can name one.
 	"spec.patches":                                  {"service": object{"clusterIPService": true}},
 	"networkPolicy.from[].podSelector":              {"namespaceSelector": selector},

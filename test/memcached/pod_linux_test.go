@@ -4,6 +4,7 @@ package memcached_test
 
 import (
 	"crypto/tls"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -36,17 +37,19 @@ type pod struct {
 	port    string // memcached's
 	spec    corev1.PodSpec
 	output  testenv.Log
+	stdin   io.WriteCloser
 	ended   chan struct{}
 	volumes map[string]*volume
 }
 
 // given is a Memcached, and the operator that renders it.
 type given struct {
-	spec     string            // defaults of inner fields filled in, as the API server does
-	secrets  map[string]secret // those that the spec names
-	reloader string            // the operator's RELATED_IMAGE_MEMCACHED_RELOADER
-	site     fs.FS             // the operator's --manifests-dir
-	cgroup   string            // of its containers; empty for the test's own
+	spec     string             // defaults of inner fields filled in, as the API server does
+	secrets  map[string]secret  // those that the spec names
+	reloader string             // the operator's RELATED_IMAGE_MEMCACHED_RELOADER
+	site     fs.FS              // the operator's --manifests-dir
+	cgroup   string             // of its containers; empty for the test's own
+	volumes  map[string]*volume // those of the pod whose containers are started again; nil for new ones
 }
 
 // start runs the pod that is rendered for g.
@@ -54,7 +57,9 @@ func start(t *testing.T, g given) *pod {
 	t.Helper()
 	p := &pod{port: freePort(t), ended: make(chan struct{})}
 	p.spec = rendered(t, g, "cache", p.port)
-	p.volumes = volumesOf(t, p.spec, g.secrets)
+	if p.volumes = g.volumes; p.volumes == nil {
+		p.volumes = volumesOf(t, p.spec, g.secrets)
+	}
 	box := sandbox{UID: uint32(*p.spec.SecurityContext.RunAsUser), GID: uint32(*p.spec.SecurityContext.RunAsGroup)}
 	for _, c := range append(p.spec.InitContainers, p.spec.Containers...) {
 		made := containerOf(t, c, p.volumes)
@@ -71,7 +76,7 @@ func (p *pod) run(t *testing.T, box sandbox) {
 	command, err := box.command()
 	testenv.NoError(t, err)
 	command.Stdout, command.Stderr = &p.output, &p.output
-	stdin, err := command.StdinPipe()
+	p.stdin, err = command.StdinPipe()
 	testenv.NoError(t, err)
 	if err := command.Start(); err != nil {
 		if os.Getuid() != 0 {
@@ -84,7 +89,7 @@ func (p *pod) run(t *testing.T, box sandbox) {
 		_ = command.Wait()
 	}()
 	t.Cleanup(func() {
-		_ = stdin.Close()
+		_ = p.stdin.Close()
 		<-p.ended
 		if t.Failed() {
 			text := p.output.String()
@@ -145,7 +150,7 @@ func containerOf(t *testing.T, c corev1.Container, volumes map[string]*volume) c
 		Name:   c.Name,
 		Image:  image,
 		Root:   t.TempDir(),
-		Mounts: map[string]string{},
+		Mounts: map[string]mount{},
 	}
 	if s := c.SecurityContext; s != nil && s.ReadOnlyRootFilesystem != nil {
 		result.ReadOnlyRoot = *s.ReadOnlyRootFilesystem
@@ -162,7 +167,7 @@ func containerOf(t *testing.T, c corev1.Container, volumes map[string]*volume) c
 	}
 	for _, m := range c.VolumeMounts {
 		testenv.NoError(t, os.MkdirAll(filepath.Join(image, m.MountPath), 0o755))
-		result.Mounts[m.MountPath] = volumes[m.Name].dir
+		result.Mounts[m.MountPath] = mount{Dir: volumes[m.Name].dir, Writable: !m.ReadOnly}
 	}
 	return result
 }

@@ -97,7 +97,7 @@ func startProxyFor(t *testing.T, g given, lines, resolvConf string) *proxy {
 		mountPoint, err := os.OpenFile(filepath.Join(made.Image, "etc/resolv.conf"), os.O_CREATE|os.O_RDONLY, 0o644)
 		testenv.NoError(t, err)
 		testenv.NoError(t, mountPoint.Close())
-		made.Mounts["/etc/resolv.conf"] = resolver
+		made.Mounts["/etc/resolv.conf"] = mount{Dir: resolver}
 		box.Containers = append(box.Containers, made)
 	}
 	p.run(t, box)

@@ -33,8 +33,14 @@ type container struct {
 	ReadOnlyRoot bool
 	Path         string // of the program, in the container
 	Args, Env    []string
-	Mounts       map[string]string // directories of the machine, by path in the container
-	Cgroup       string            // its directory; empty for the test's own
+	Mounts       map[string]mount // by path in the container
+	Cgroup       string           // its directory; empty for the test's own
+}
+
+// mount is a directory of the machine in a container.
+type mount struct {
+	Dir      string
+	Writable bool
 }
 
 func TestMain(m *testing.M) {
@@ -73,7 +79,7 @@ func (s sandbox) command() (*exec.Cmd, error) {
 
 // run starts the containers in their order, as the first process of the sandbox, whose end
 // is theirs. It ends when one of them does, or when the test closes its standard input or
-// is gone.
+// is gone. At the first byte from there they get SIGTERM.
 func (s sandbox) run() error {
 	runtime.LockOSThread() // no_new_privs is a thread's, and handed down
 	const prSetNoNewPrivs = 38
@@ -89,6 +95,7 @@ func (s sandbox) run() error {
 		}
 	}
 	ended := make(chan error)
+	var processes []*os.Process
 	for _, c := range s.Containers {
 		command := &exec.Cmd{Path: c.Path, Args: c.Args, Env: c.Env, Dir: "/", Stdout: os.Stderr, Stderr: os.Stderr}
 		command.SysProcAttr = &syscall.SysProcAttr{Chroot: c.Root}
@@ -101,9 +108,15 @@ func (s sandbox) run() error {
 		if err := join(c.Cgroup, command.Process.Pid); err != nil {
 			return fmt.Errorf("limiting container %s: %w", c.Name, err)
 		}
+		processes = append(processes, command.Process)
 		go func() { ended <- fmt.Errorf("container %s ended: %v", c.Name, command.Wait()) }() //nolint:errorlint // a nil error ends a container, too
 	}
 	go func() {
+		if n, _ := os.Stdin.Read(make([]byte, 1)); n > 0 {
+			for _, process := range processes {
+				_ = process.Signal(syscall.SIGTERM)
+			}
+		}
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		ended <- fmt.Errorf("stopped by the test")
 	}()
@@ -121,8 +134,8 @@ func (c container) mount() error {
 			return err
 		}
 	}
-	for to, from := range c.Mounts {
-		if err := bind(from, filepath.Join(c.Root, to), 0, true); err != nil {
+	for to, m := range c.Mounts {
+		if err := bind(m.Dir, filepath.Join(c.Root, to), 0, !m.Writable); err != nil {
 			return err
 		}
 	}

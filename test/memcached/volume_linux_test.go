@@ -3,8 +3,10 @@
 package memcached_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,19 +17,23 @@ import (
 // secret is the data of a Secret.
 type secret map[string][]byte
 
-// volume is a mounted Secret. As with the kubelet, each of its files is a link through
-// the link ..data, which is replaced at once when the Secret changes.
+// volume is a mounted Secret, or an empty directory if it has no source. As with the kubelet, each file of a Secret is a link
+// through the link ..data, which is replaced at once when the Secret changes.
 type volume struct {
 	dir    string
 	group  int
 	source *corev1.SecretVolumeSource
 }
 
-// volumesOf makes the volumes of a pod that are Secrets.
+// volumesOf makes the volumes of a pod that are Secrets or empty directories.
 func volumesOf(t *testing.T, spec corev1.PodSpec, secrets map[string]secret) map[string]*volume {
 	t.Helper()
 	volumes := map[string]*volume{}
 	for _, v := range spec.Volumes {
+		if v.EmptyDir != nil {
+			volumes[v.Name] = emptyDir(t, v.EmptyDir)
+			continue
+		}
 		if v.Secret == nil {
 			continue
 		}
@@ -47,6 +53,18 @@ func volumesOf(t *testing.T, spec corev1.PodSpec, secrets map[string]secret) map
 		volumes[v.Name] = made
 	}
 	return volumes
+}
+
+// emptyDir makes an empty directory, which is in memory and has its size limit if the user may mount one.
+func emptyDir(t *testing.T, source *corev1.EmptyDirVolumeSource) *volume {
+	t.Helper()
+	made := &volume{dir: t.TempDir()}
+	if source.Medium == corev1.StorageMediumMemory && os.Getuid() == 0 {
+		testenv.NoError(t, syscall.Mount("tmpfs", made.dir, "tmpfs", 0, fmt.Sprintf("size=%d", source.SizeLimit.Value())))
+		t.Cleanup(func() { testenv.NoError(t, syscall.Unmount(made.dir, syscall.MNT_DETACH)) })
+	}
+	testenv.NoError(t, os.Chmod(made.dir, 0o777))
+	return made
 }
 
 // write puts data in the place of what the volume held.

@@ -278,6 +278,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: verbosity
       type:
         scalar: numeric
+    - name: warmRestart
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.WarmRestart
 - name: com.github.example.memcached-operator.apis.v1alpha1.MemcachedStatus
   map:
     fields:
@@ -781,6 +784,18 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: whenUnsatisfiable
       type:
         namedType: io.k8s.api.core.v1.UnsatisfiableConstraintAction
+- name: com.github.example.memcached-operator.apis.v1alpha1.WarmRestart
+  map:
+    elementType:
+      scalar: untyped
+      list:
+        elementType:
+          namedType: __untyped_atomic_
+        elementRelationship: atomic
+      map:
+        elementType:
+          namedType: __untyped_deduced_
+        elementRelationship: separable
 - name: com.github.example.memcached-operator.apis.v1alpha1.WeightedPodAffinityTerm
   map:
     fields:

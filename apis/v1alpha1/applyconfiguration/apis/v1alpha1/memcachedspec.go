@@ -117,6 +117,13 @@ type MemcachedSpecApplyConfiguration struct {
 	// so that clients can resolve it again. Defaults to 7 seconds, and to no delay
 	// if terminationGracePeriodSeconds is 7 or less.
 	PreStop *PreStopApplyConfiguration `json:"preStop,omitempty"`
+	// warmRestart keeps the cache of a pod when its containers are restarted or
+	// their images change: memcached writes down where its items are when it
+	// stops, and finds them at its start. A change of image replaces no pods then.
+	// It needs a memory of 256Mi or more. The cache is lost where the pod is, or
+	// where memcached ends by a crash or for lack of memory. Set {}. Defaults to a
+	// cache that ends with its container.
+	WarmRestart *apisv1alpha1.WarmRestart `json:"warmRestart,omitempty"`
 	// service holds additional metadata of the headless Service, and enables a
 	// second Service. Defaults to a headless Service only.
 	Service *ServiceApplyConfiguration `json:"service,omitempty"`
@@ -385,6 +392,14 @@ func (b *MemcachedSpecApplyConfiguration) WithRollout(value *RolloutApplyConfigu
 // If called multiple times, the PreStop field is set to the value of the last call.
 func (b *MemcachedSpecApplyConfiguration) WithPreStop(value *PreStopApplyConfiguration) *MemcachedSpecApplyConfiguration {
 	b.PreStop = value
+	return b
+}
+
+// WithWarmRestart sets the WarmRestart field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the WarmRestart field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithWarmRestart(value apisv1alpha1.WarmRestart) *MemcachedSpecApplyConfiguration {
+	b.WarmRestart = &value
 	return b
 }
 
