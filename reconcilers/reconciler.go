@@ -36,6 +36,8 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // For the annotations of pods of Memcacheds with stable names.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=patch
+// For changes of images in place, with spec.warmRestart.
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list;patch;delete
 // OpenShift asks for it where endpoints have addresses of pods.
 // +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices/restricted,verbs=create
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -148,7 +150,7 @@ func (r *Reconciler) act(ctx context.Context, templates *templateSet, mc *cachev
 	if rendered.err != nil {
 		return actions{renderErr: rendered.err}, nil //nolint:nilerr // it goes to the status
 	}
-	owner.MayReplacePods = mayReplacePods(ctx, templates, mc)
+	owner.MayReplacePods, owner.ChangeImages = mayReplacePods(ctx, templates, mc), r.changeImages(mc)
 	results, err := templates.applier.Apply(ctx, owner, desired)
 	if err != nil {
 		return done, err

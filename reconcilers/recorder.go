@@ -31,6 +31,7 @@ const (
 	reasonKindUnavailable     = "KindUnavailable"
 	reasonRolloutHalted       = "RolloutHalted"
 	reasonRestarted           = "Restarted"
+	reasonReplacesPods        = "ReplacesPods"
 )
 
 // maxFields bounds the number of fields of an object that an event names.
@@ -65,6 +66,11 @@ func (r recorder) record(ctx context.Context, observed status.Observation, prune
 		ready := meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionReady)
 		if news.note != "" && (ready == nil || !strings.Contains(ready.Message, news.note)) {
 			r.warn(mc, news.reason, news.action, news.note)
+		}
+	}
+	for _, result := range observed.Results {
+		if refused := result.InPlace.Refused; refused != "" && result.Action == apply.Configured {
+			r.warn(mc, reasonReplacesPods, "RollOut", "the pods are replaced, since their images cannot be changed in place: "+refused)
 		}
 	}
 	r.recordProblem(ctx, mc, next)

@@ -107,6 +107,7 @@ func (r *Reconciler) requeueAfter(observed status.Observation) time.Duration {
 		}
 	}
 	for _, result := range observed.Results {
+		sooner(result.InPlace.After)
 		switch {
 		case isContended(result.Err):
 			sooner(waitOf(result.Err))

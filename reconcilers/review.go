@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -118,8 +119,12 @@ func replacedPods(before, mc *cachev1alpha1.Memcached, previous, next []*unstruc
 	if pods == 0 || ptr.Deref(mc.Spec.Size, 1) == 0 || ptr.Deref(mc.Spec.Paused, false) {
 		return nil
 	}
-	if equality.Semantic.DeepEqual(podTemplate(previous, before.Name), podTemplate(next, mc.Name)) {
+	from, to := podTemplate(previous, before.Name), podTemplate(next, mc.Name)
+	switch {
+	case equality.Semantic.DeepEqual(from, to):
 		return nil
+	case mc.Spec.WarmRestart != nil && equality.Semantic.DeepEqual(withoutImages(from), withoutImages(to)):
+		return admission.Warnings{"restarts memcached in its pods one by one; they keep their cached data"}
 	}
 	if pods == 1 {
 		return admission.Warnings{"replaces the only pod; its cached data is lost"}
@@ -129,6 +134,22 @@ func replacedPods(before, mc *cachev1alpha1.Memcached, previous, next []*unstruc
 		how = "as spec.rollout allows"
 	}
 	return admission.Warnings{fmt.Sprintf("replaces all %d pods %s; their cached data is lost", pods, how)}
+}
+
+// withoutImages returns a pod template without the images of its containers.
+func withoutImages(template any) any {
+	content, _ := template.(map[string]any)
+	content = runtime.DeepCopyJSON(content)
+	for _, list := range []string{"initContainers", "containers"} {
+		value, _, _ := unstructured.NestedFieldNoCopy(content, "spec", list)
+		containers, _ := value.([]any)
+		for _, item := range containers {
+			if container, ok := item.(map[string]any); ok {
+				delete(container, "image")
+			}
+		}
+	}
+	return content
 }
 
 // podTemplate returns the pod template of the Deployment of the Memcached called name, or nil.

@@ -120,6 +120,7 @@ func compare(ctx context.Context, cluster *Cluster, renderer *render.Renderer, m
 			result.add(live, Change{Before: cluster.normalize(live)})
 		}
 	}
+	result.Replacements = slices.DeleteFunc(result.Replacements, func(r Replacement) bool { return r.isInPlace(&mc.Memcached) })
 	return result, nil
 }
 

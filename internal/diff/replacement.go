@@ -7,8 +7,11 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 )
 
 // Replacement is a workload whose pods would be replaced.
@@ -19,6 +22,11 @@ type Replacement struct {
 	// Fields are the fields of the pod template that differ, such as
 	// spec.template.spec.containers[memcached].image; empty if the workload would be deleted.
 	Fields []string
+}
+
+// isInPlace reports whether r is about images alone, which the operator changes in the pods of mc.
+func (r Replacement) isInPlace(mc *cachev1alpha1.Memcached) bool {
+	return mc.Spec.WarmRestart != nil && r.Name == mc.Name && len(r.Fields) > 0 && !slices.ContainsFunc(r.Fields, func(field string) bool { return !strings.HasSuffix(field, "].image") })
 }
 
 // podCounts holds, for the kinds of apps that replace their pods when the pod template changes, the field

@@ -70,6 +70,8 @@ type Result struct {
 	// NotYetCached reports that Live is the API server's response to the last write, which the
 	// cache does not show yet.
 	NotYetCached bool
+	// InPlace is how far a change of images in place is; the zero value if there is none.
+	InPlace InPlace
 	// replacesPods reports that the write would change the template of running pods.
 	replacesPods bool
 }

@@ -114,7 +114,7 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *prepared)
 	if !isApplied(live) {
 		return result, func() Result { return a.adopt(ctx, owner, rendered) }
 	}
-	return result, func() Result { return a.update(ctx, owner, rendered, live) }
+	return result, func() Result { return a.updateOf(owner, result)(ctx, owner, rendered, live) }
 }
 
 // lastAnswer returns the answer to the last apply of live, and whether it is known.

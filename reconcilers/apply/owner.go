@@ -20,7 +20,9 @@ type Owner struct {
 	// running pods would be replaced. outdated identifies the state of the live objects that would be changed; it
 	// changes when another client changes one of them. If MayReplacePods returns false, none is changed now.
 	MayReplacePods func(outdated string) bool
-	applier        *Applier
+	// ChangeImages, which may be nil, is called when a change of the Deployment of the owner's name is about images.
+	ChangeImages ChangeImages
+	applier      *Applier
 }
 
 // StaleOwnerError reports that a reconcile read its owner from a cache that is out of date. The reconcile

@@ -68,6 +68,7 @@ func firstResult(o Observation) evaluation {
 		podCreationFailed,        // quota, Pod Security: the API server's message
 		podsNotRunning,           // image pull, scheduling, crash loop: the kubelet's or scheduler's message
 		progressDeadlineExceeded, // no progress, and no pod has a reason
+		changingImages,           // in progress, in place
 		rollingOut,               // in progress
 		othersRollingOut,         // the same for other Deployments, such as the proxies
 	}
@@ -235,6 +236,16 @@ func progressDeadlineExceeded(o Observation) *evaluation {
 		return nil
 	}
 	return &evaluation{stalled, "ProgressDeadlineExceeded", "the rollout has made no progress within its deadline: " + counts(o)}
+}
+
+// changingImages reports a change of images in place.
+func changingImages(o Observation) *evaluation {
+	for _, result := range o.Results {
+		if p := result.InPlace; p.Progress != "" && !p.Done && p.Refused == "" {
+			return &evaluation{reconciling, cachev1alpha1.ReasonRollingOut, p.Progress}
+		}
+	}
+	return nil
 }
 
 // rollingOut reports a rollout in progress.

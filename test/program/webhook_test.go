@@ -118,6 +118,14 @@ func TestWebhook_Warns(t *testing.T) {
 		{"a memory limit that is too small for all connections", `{"spec": {"resources": {"limits": {"memory": "90Mi"}}}}`,
 			"ServiceMonitor is skipped: not served by the API server\nmemory limit 90Mi: with a cache of 64Mi, 1024 connections and 4 threads memcached takes up to 143Mi, and the kernel kills it beyond the limit"},
 		{"a memory limit of its own that suffices", `{"spec": {"resources": {"limits": {"memory": "143Mi"}}}}`, "ServiceMonitor is skipped: not served by the API server"},
+		{"warm restarts", `{"spec": {"warmRestart": {}, "memory": "256Mi", "resources": null, "size": 2, "paused": null}}`,
+			"ServiceMonitor is skipped: not served by the API server\nreplaces the only pod; its cached data is lost"},
+		{"another image with warm restarts", `{"spec": {"image": "memcached:1.6.44"}}`,
+			"ServiceMonitor is skipped: not served by the API server\nrestarts memcached in its pods one by one; they keep their cached data"},
+		{"another image and another setting", `{"spec": {"image": "memcached:1.6.45", "threads": 3}}`,
+			"ServiceMonitor is skipped: not served by the API server\nreplaces all 2 pods as spec.rollout allows; their cached data is lost"},
+		{"no warm restarts", `{"spec": {"warmRestart": null, "memory": null, "size": 1}}`,
+			"ServiceMonitor is skipped: not served by the API server\nreplaces all 2 pods as spec.rollout allows; their cached data is lost"},
 	} {
 		if got := w.patch(mc, test.patch); got != test.want {
 			t.Errorf("%s: the warnings are\n%s\nwant\n%s", test.sentence, got, test.want)
