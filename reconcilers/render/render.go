@@ -199,8 +199,8 @@ func (r *Renderer) input(mc *cachev1alpha1.Memcached, layout nodes.Layout) (temp
 	values := r.defaults.valuesFor(mc, r.plain, r.openShift)
 	values.Nodes, values.Proxy = nodesValues(mc, layout), proxyValues(mc, layout, r.openShift)
 	in, err := newInput(mc, values)
-	if err == nil && values.WarmRestart != nil {
-		delete(in.Memcached["spec"].(map[string]any), "extraArgs") // WarmRestart has them, and components/extraArgs another command.
+	if err == nil && values.CacheFile != nil {
+		delete(in.Memcached["spec"].(map[string]any), "extraArgs") // CacheFile has them, and components/extraArgs another command.
 	}
 	return in, err
 }

@@ -39,8 +39,8 @@ type Values struct {
 	// ExtraArgs is the container's command followed by spec.extraArgs: kustomize cannot
 	// append one list to another. It is empty with spec.warmRestart, which has another command.
 	ExtraArgs []string `json:"extraArgs,omitempty"`
-	// WarmRestart is present with spec.warmRestart.
-	WarmRestart *WarmRestartValues `json:"warmRestart,omitempty"`
+	// CacheFile is present with spec.warmRestart. Its component comes before extraArgs, which sets the command too.
+	CacheFile *CacheFileValues `json:"cacheFile,omitempty"`
 	// TLS is present with spec.tls.
 	TLS *TLSValues `json:"tls,omitempty"`
 	// Reloader is present when memcached has to reload files on change, those of spec.tls
@@ -91,8 +91,8 @@ type VerbosityValues struct {
 	Flag string `json:"flag"`
 }
 
-// WarmRestartValues holds the values computed for spec.warmRestart.
-type WarmRestartValues struct {
+// CacheFileValues holds the values computed for spec.warmRestart.
+type CacheFileValues struct {
 	// SizeLimit is that of the volume with the cache: spec.memory and 16Mi.
 	SizeLimit string `json:"sizeLimit,omitempty"`
 	// GraceSeconds is the time in seconds that a pod has to stop; empty where spec.terminationGracePeriodSeconds or the
@@ -180,7 +180,7 @@ func (plain plainPod) fill(v *Values, spec *cachev1alpha1.MemcachedSpec) {
 		}
 	}
 	if spec.WarmRestart != nil {
-		v.WarmRestart = warmRestartValues(spec, plain.of(spec).megabytes)
+		v.CacheFile = cacheFileValues(spec, plain.of(spec).megabytes)
 	}
 	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace <= plain.sleepSeconds && spec.PreStop == nil {
 		v.OmitPreStop = true
@@ -224,9 +224,9 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShi
 	return v
 }
 
-// warmRestartValues returns the values of spec.warmRestart for a cache of megabytes.
-func warmRestartValues(spec *cachev1alpha1.MemcachedSpec, megabytes int64) *WarmRestartValues {
-	v := &WarmRestartValues{SizeLimit: strconv.FormatInt(megabytes+16, 10) + "Mi"}
+// cacheFileValues returns the values of spec.warmRestart for a cache of megabytes.
+func cacheFileValues(spec *cachev1alpha1.MemcachedSpec, megabytes int64) *CacheFileValues {
+	v := &CacheFileValues{SizeLimit: strconv.FormatInt(megabytes+16, 10) + "Mi"}
 	// memcached takes 0.23 s for each gigabyte to write down where the items are (measured with 4 GB).
 	if gigabytes := megabytes >> 10; spec.TerminationGracePeriodSeconds == nil && gigabytes > 32 {
 		v.GraceSeconds = strconv.FormatInt(30+gigabytes/2, 10)
