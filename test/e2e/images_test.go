@@ -32,7 +32,7 @@ func TestImages_ChangeInPlace(t *testing.T) {
 	users := newUsers(t, namespace, "secret")
 	const size = 2
 	mc := suite.NewMemcached(t, namespace, "warm", size, withImage(cluster.OldImage), func(spec *cachev1alpha1.MemcachedSpec) {
-		spec.Memory, spec.WarmRestart = ptr.To(resource.MustParse("256Mi")), &cachev1alpha1.WarmRestart{}
+		spec.Memory, spec.WarmRestart = new(resource.MustParse("256Mi")), &cachev1alpha1.WarmRestart{}
 		spec.Auth = &cachev1alpha1.Auth{SecretName: cachev1alpha1.ObjectName(users.Name)}
 	})
 	suite.Ready(t, mc)
@@ -73,34 +73,46 @@ func changeInPlace(t *testing.T, mc *cachev1alpha1.Memcached, from, to string) {
 		if pod.UID != before[i].UID {
 			t.Errorf("pod %s was replaced", pod.Name)
 		}
-		for _, c := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {
-			if c.Image != to {
-				t.Errorf("container %s of pod %s has the image %s, want %s", c.Name, pod.Name, c.Image, to)
-			}
-		}
-		cache := suite.Cache(t, mc.Namespace, pod.Name, access)
-		if got := cache.Image(); got != to {
-			t.Errorf("pod %s runs %s, want %s", pod.Name, got, to)
-		}
-		for k := range keysInPod {
-			if got := cache.Get(fmt.Sprint("key-", k)); got != fmt.Sprint(pod.Name, k) {
-				t.Fatalf("pod %s has %q for key %d", pod.Name, got, k)
-			}
-		}
+		runsWithItsKeys(t, &pod, to, access)
 	}
 	if n := fewest(); n < len(before)-1 {
 		t.Errorf("%d of %d pods were ready at a time", n, len(before))
 	}
+	noRollOut(t, mc, len(before), to)
+}
+
+// runsWithItsKeys fails unless every container of pod has the image, and memcached runs it with the keys that changeInPlace has set.
+func runsWithItsKeys(t *testing.T, pod *corev1.Pod, image string, access memcached.Access) {
+	t.Helper()
+	for _, c := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {
+		if c.Image != image {
+			t.Errorf("container %s of pod %s has the image %s, want %s", c.Name, pod.Name, c.Image, image)
+		}
+	}
+	cache := suite.Cache(t, pod.Namespace, pod.Name, access)
+	if got := cache.Image(); got != image {
+		t.Errorf("pod %s runs %s, want %s", pod.Name, got, image)
+	}
+	for k := range keysInPod {
+		if got := cache.Get(fmt.Sprint("key-", k)); got != fmt.Sprint(pod.Name, k) {
+			t.Fatalf("pod %s has %q for key %d", pod.Name, got, k)
+		}
+	}
+}
+
+// noRollOut fails if a ReplicaSet has some of the count pods of mc, or the Deployment has not the image.
+func noRollOut(t *testing.T, mc *cachev1alpha1.Memcached, count int, image string) {
+	t.Helper()
 	sets := &appsv1.ReplicaSetList{}
 	testenv.NoError(t, suite.Client.List(t.Context(), sets, client.InNamespace(mc.Namespace)))
 	for _, set := range sets.Items {
-		if n := ptr.Deref(set.Spec.Replicas, 1); n > 0 && int(n) != len(before) {
+		if n := ptr.Deref(set.Spec.Replicas, 1); n > 0 && int(n) != count {
 			t.Errorf("ReplicaSet %s has %d pods: there was a roll-out", set.Name, n)
 		}
 	}
 	live := &appsv1.Deployment{}
 	testenv.NoError(t, suite.Client.Get(t.Context(), client.ObjectKeyFromObject(mc), live))
-	if live.Spec.Paused || !slices.ContainsFunc(live.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return c.Image == to }) {
-		t.Errorf("the Deployment is paused (%t), or has not the image %s", live.Spec.Paused, to)
+	if live.Spec.Paused || !slices.ContainsFunc(live.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return c.Image == image }) {
+		t.Errorf("the Deployment is paused (%t), or has not the image %s", live.Spec.Paused, image)
 	}
 }
