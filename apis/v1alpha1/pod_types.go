@@ -2,7 +2,10 @@
 
 package v1alpha1
 
-import "k8s.io/apimachinery/pkg/util/intstr"
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
 
 // ExtraArg is one additional option of memcached.
 // +kubebuilder:validation:MaxLength=128
@@ -48,6 +51,20 @@ type PreStop struct {
 // WarmRestart keeps the cache of a pod when its containers are restarted or
 // their images change. It has no fields yet.
 type WarmRestart struct{}
+
+// Flash is room for values on disk.
+type Flash struct {
+	// size is the size of the volume of one pod on the disk of its node: 1Gi to
+	// 16Ti, of which values take 90 %. The pod requests that much ephemeral
+	// storage, unless resources is set.
+	// +required
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9]+([.][0-9]+)?(m|[kMGTP]|[KMGTP]i)?$') && quantity(string(self)).compareTo(quantity('1Gi')) >= 0 && quantity(string(self)).compareTo(quantity('16Ti')) <= 0",message="flash.size must be between 1Gi and 16Ti, as a number of bytes or with a unit, such as 20Gi, and without an exponent"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Size on disk",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Size resource.Quantity `json:"size"`
+}
 
 // Rollout limits how many pods a rollout replaces at a time.
 // +kubebuilder:validation:XValidation:rule="has(self.maxUnavailable) && !(string(self.maxUnavailable) in ['0', '0%']) || !has(self.maxSurge) || !(string(self.maxSurge) in ['0', '0%'])",message="maxSurge 0 needs a maxUnavailable of at least 1: no pod could be replaced otherwise"

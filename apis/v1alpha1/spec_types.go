@@ -19,6 +19,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.proxy) || !has(self.auth)",fieldPath=".proxy",message="proxy cannot be combined with auth: memcached's proxy can authenticate on neither side"
 // +kubebuilder:validation:XValidation:rule="!has(self.proxy) || !has(self.tls) || has(self.tls.plaintextPort)",fieldPath=".tls",message="tls with proxy needs tls.plaintextPort: the proxies serve TLS, and speak none to memcached"
 // +kubebuilder:validation:XValidation:rule="!has(self.warmRestart) || !has(self.extraArgs) || !self.extraArgs.exists(a, a == '--enable-largepages')",fieldPath=".extraArgs",message="extraArgs cannot have --enable-largepages with warmRestart: memcached does not start with both"
+// +kubebuilder:validation:XValidation:rule="!has(self.flash) || !has(self.warmRestart)",fieldPath=".flash",message="flash cannot be combined with warmRestart: memcached does not start with both"
+// +kubebuilder:validation:XValidation:rule="!has(self.flash) || !has(self.maxItemSize) || !string(self.maxItemSize).matches('^[0-9]+([.][0-9]+)?(m|[kMGTP]|[KMGTP]i)?$') || quantity(string(self.maxItemSize)).compareTo(quantity('4Mi')) <= 0",fieldPath=".maxItemSize",message="maxItemSize may be at most 4Mi with flash, which memcached writes in buffers of that size"
 type MemcachedSpec struct {
 	// size is the desired number of memcached pods, 0 to 1000. With 0, the objects
 	// are kept and no pod runs. It is the replica count of the scale subresource,
@@ -69,6 +71,13 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9]+([.][0-9]+)?(m|[kMGTP]|[KMGTP]i)?$') && quantity(string(self)).compareTo(quantity('16Mi')) >= 0 && quantity(string(self)).compareTo(quantity('1Ti')) <= 0",message="memory must be between 16Mi and 1Ti, as a number of bytes or with a unit, such as 1536Mi, and without an exponent"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Memory",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Memory *resource.Quantity `json:"memory,omitempty"`
+
+	// flash keeps large values on the disk of the node, and keys in memory: a
+	// cache many times as large as memory, which a restart empties. It cannot be
+	// combined with warmRestart. Defaults to memory only.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Flash",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Flash *Flash `json:"flash,omitempty"`
 
 	// maxConnections is the maximum number of client connections of one pod, 20 to
 	// 500000, and at least 10 times threads plus 10: memcached uses about 5

@@ -49,6 +49,9 @@ const (
 	perThread  = 128 * kibibyte
 	program    = 8 * mebibyte
 	tlsProgram = 6 * mebibyte
+	// flashProgram is what extstore takes beside a tenth of the cache: write buffers of 4 MiB, and threads (1.2 times the cache and
+	// 32 MiB measured, together with the rest).
+	flashProgram = 32 * mebibyte
 )
 
 // capacity is what the memory of a memcached container depends on.
@@ -58,7 +61,7 @@ type capacity struct {
 	connections, threads int64
 	// maxItemSize is in bytes. Its part of the memory is in the cache.
 	maxItemSize int64
-	tls         bool
+	tls, flash  bool
 }
 
 // shippedCapacity is that of the embedded templates.
@@ -80,6 +83,9 @@ func (c capacity) request() int64 {
 	if c.tls {
 		bytes += c.connections*tlsPerConnection + tlsProgram
 	}
+	if c.flash {
+		bytes += c.megabytes*mebibyte/10 + flashProgram
+	}
 	return ceil(bytes)
 }
 
@@ -100,7 +106,7 @@ func (c capacity) of(spec *cachev1alpha1.MemcachedSpec) capacity {
 	if spec.Threads != nil {
 		c.threads = int64(*spec.Threads)
 	}
-	c.tls = c.tls || spec.TLS != nil
+	c.tls, c.flash = c.tls || spec.TLS != nil, c.flash || spec.Flash != nil
 	return c
 }
 
@@ -155,7 +161,7 @@ func capacityOf(container map[string]any) capacity {
 		}
 	}
 	args, _ := container["args"].([]any)
-	c.tls = slices.Contains(args, any("--enable-ssl"))
+	c.tls, c.flash = slices.Contains(args, any("--enable-ssl")), strings.Contains(fmt.Sprint(args...), "ext_path=")
 	return c
 }
 

@@ -131,7 +131,7 @@ func TestNew_ReportsAllMistakesOfFilesThatCannotBeBuilt(t *testing.T) {
 	const want = `templates: 8 problems:
 base/deployment.yaml:2: invalid YAML: found a tab character that violates indentation
 base/memcached.yaml:13: unknown field "spec.sise"; correct its name or its indentation, or remove it
-base/values.yaml:21: unknown field "openshift"; correct its name or its indentation, or remove it
+base/values.yaml:22: unknown field "openshift"; correct its name or its indentation, or remove it
 components/image/kustomization.yaml:4: unknown field "replacements[0].targets[0].fieldPath"; correct its name or its indentation, or remove it
 components/site/kustomization.yaml:3: resources: "a.yaml" does not exist in the templates; correct the path or add the file (remote and absolute paths are not supported)
 components/site/kustomization.yaml:3: resources: "b.yaml" does not exist in the templates; correct the path or add the file (remote and absolute paths are not supported)

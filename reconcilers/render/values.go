@@ -30,10 +30,12 @@ type Values struct {
 	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
 	// Memory is spec.memory in the unit of memcached.
 	Memory *MemoryValues `json:"memory,omitempty"`
-	// ContainerMemory is present when a field is set on which it depends: spec.memory, maxConnections, threads or tls.
+	// ContainerMemory is present when a field is set on which it depends: spec.memory, maxConnections, threads, tls or flash.
 	ContainerMemory *ContainerMemoryValues `json:"containerMemory,omitempty"`
 	// MaxItemSize is spec.maxItemSize in the units of memcached.
 	MaxItemSize *ItemSizeValues `json:"maxItemSize,omitempty"`
+	// Flash is present with spec.flash.
+	Flash *FlashValues `json:"flash,omitempty"`
 	// Verbosity is present when spec.verbosity is more than 0.
 	Verbosity *VerbosityValues `json:"verbosity,omitempty"`
 	// ExtraArgs is the container's command followed by spec.extraArgs: kustomize cannot
@@ -83,6 +85,13 @@ type ItemSizeValues struct {
 	// ChunkKibibytes is the slab_chunk_max that the size requires, in kibibytes; empty for
 	// memcached's default, 512.
 	ChunkKibibytes string `json:"chunkKibibytes,omitempty"`
+}
+
+// FlashValues is spec.flash in the unit of memcached.
+type FlashValues struct {
+	// Megabytes is nine tenths of the size in whole pages of PageMegabytes, both in mebibytes.
+	Megabytes     string `json:"megabytes,omitempty"`
+	PageMegabytes string `json:"pageMegabytes,omitempty"`
 }
 
 // VerbosityValues is spec.verbosity as an argument of memcached.
@@ -171,7 +180,7 @@ func (plain plainPod) fill(v *Values, spec *cachev1alpha1.MemcachedSpec) {
 	if spec.Memory != nil {
 		v.Memory = &MemoryValues{Megabytes: strconv.FormatInt(spec.Memory.Value()/mebibyte, 10)}
 	}
-	if spec.Memory != nil || spec.MaxConnections != nil || spec.Threads != nil || spec.TLS != nil {
+	if spec.Memory != nil || spec.MaxConnections != nil || spec.Threads != nil || spec.TLS != nil || spec.Flash != nil {
 		c := plain.of(spec)
 		v.ContainerMemory = &ContainerMemoryValues{
 			Request:         strconv.FormatInt(c.request(), 10) + "Mi",
@@ -200,6 +209,9 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShi
 	}
 	if spec.MaxItemSize != nil {
 		v.MaxItemSize = itemSizeValues(*spec.MaxItemSize)
+	}
+	if spec.Flash != nil {
+		v.Flash = flashValues(spec.Flash.Size)
 	}
 	plain.fill(&v, spec)
 	if spec.Verbosity != nil && *spec.Verbosity > 0 {
@@ -277,6 +289,15 @@ func itemSizeValues(size resource.Quantity) *ItemSizeValues {
 		v.ChunkKibibytes = strconv.FormatInt(max(chunk, 1), 10)
 	}
 	return v
+}
+
+// flashValues converts size. memcached needs at least 8 pages, and writes large ones faster.
+func flashValues(size resource.Quantity) *FlashValues {
+	megabytes, page := size.Value()/mebibyte, int64(16)
+	if megabytes >= 4096 {
+		page = 64
+	}
+	return &FlashValues{Megabytes: strconv.FormatInt(megabytes*9/10/page*page, 10), PageMegabytes: strconv.FormatInt(page, 10)}
 }
 
 // pullPolicy returns Always for an image with the tag latest, or without tag and digest, and

@@ -44,6 +44,8 @@ func TestOptions_ReachMemcached(t *testing.T) {
 		"verbosity 1":                                 {"verbosity: 1", settings{"verbosity": "1"}},
 		"verbosity 2":                                 {"verbosity: 2", settings{"verbosity": "2"}},
 		"verbosity 3":                                 {"verbosity: 3", settings{"verbosity": "3"}},
+		"values on disk":                              {"{memory: 128Mi, flash: {size: 1Gi}}", settings{"maxbytes": "134217728", "ext_item_age": "0"}},
+		"large values on disk":                        {"{memory: 64Mi, maxItemSize: 4Mi, flash: {size: 8Gi}}", settings{"item_size_max": "4194304", "ext_item_age": "0"}},
 		"every option": {
 			"{memory: 1Gi, maxConnections: 2000, threads: 2, maxItemSize: 96Ki, idleTimeoutSeconds: 90, verbosity: 1, extraArgs: [--disable-flush-all, --extended=no_maxconns_fast]}",
 			settings{

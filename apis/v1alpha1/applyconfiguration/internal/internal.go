@@ -59,6 +59,20 @@ var schemaYAML = typed.YAMLObject(`types:
   scalar: string
 - name: com.github.example.memcached-operator.apis.v1alpha1.ExtraArg
   scalar: string
+- name: com.github.example.memcached-operator.apis.v1alpha1.Flash
+  map:
+    fields:
+    - name: size
+      type:
+        scalar: untyped
+        list:
+          elementType:
+            namedType: __untyped_atomic_
+          elementRelationship: atomic
+        map:
+          elementType:
+            namedType: __untyped_deduced_
+          elementRelationship: separable
 - name: com.github.example.memcached-operator.apis.v1alpha1.IPBlock
   map:
     fields:
@@ -148,6 +162,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: com.github.example.memcached-operator.apis.v1alpha1.ExtraArg
           elementRelationship: atomic
+    - name: flash
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.Flash
     - name: idleTimeoutSeconds
       type:
         scalar: numeric

@@ -41,6 +41,10 @@ type MemcachedSpecApplyConfiguration struct {
 	// maxConnections, threads and tls. A change replaces the pods. Defaults to
 	// 64Mi.
 	Memory *resource.Quantity `json:"memory,omitempty"`
+	// flash keeps large values on the disk of the node, and keys in memory: a
+	// cache many times as large as memory, which a restart empties. It cannot be
+	// combined with warmRestart. Defaults to memory only.
+	Flash *FlashApplyConfiguration `json:"flash,omitempty"`
 	// maxConnections is the maximum number of client connections of one pod, 20 to
 	// 500000, and at least 10 times threads plus 10: memcached uses about 5
 	// connections for each thread and 9 for itself. Further connections are
@@ -217,6 +221,14 @@ func (b *MemcachedSpecApplyConfiguration) WithPodMetadata(value *PodMetadataAppl
 // If called multiple times, the Memory field is set to the value of the last call.
 func (b *MemcachedSpecApplyConfiguration) WithMemory(value resource.Quantity) *MemcachedSpecApplyConfiguration {
 	b.Memory = &value
+	return b
+}
+
+// WithFlash sets the Flash field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Flash field is set to the value of the last call.
+func (b *MemcachedSpecApplyConfiguration) WithFlash(value *FlashApplyConfiguration) *MemcachedSpecApplyConfiguration {
+	b.Flash = value
 	return b
 }
 
