@@ -238,16 +238,6 @@ func progressDeadlineExceeded(o Observation) *evaluation {
 	return &evaluation{stalled, "ProgressDeadlineExceeded", "the rollout has made no progress within its deadline: " + counts(o)}
 }
 
-// changingImages reports a change of images in place.
-func changingImages(o Observation) *evaluation {
-	for _, result := range o.Results {
-		if p := result.InPlace; p.Progress != "" && !p.Done && p.Refused == "" {
-			return &evaluation{reconciling, cachev1alpha1.ReasonRollingOut, p.Progress}
-		}
-	}
-	return nil
-}
-
 // rollingOut reports a rollout in progress.
 func rollingOut(o Observation) *evaluation {
 	d := o.Deployment
