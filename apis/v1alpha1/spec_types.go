@@ -62,8 +62,8 @@ type MemcachedSpec struct {
 	// memory is the size of the cache of one pod, keys, values and metadata
 	// included: 16Mi to 1Ti, rounded down to whole mebibytes. Unless resources is
 	// set, the container gets as much memory as memcached takes with it, with
-	// maxConnections, threads and tls. A change replaces the pods. Defaults to
-	// 64Mi.
+	// maxConnections, threads, tls and flash. A change replaces the pods. Defaults
+	// to 64Mi.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:XIntOrString
@@ -158,7 +158,7 @@ type MemcachedSpec struct {
 	// They replace the default completely. The memory limit must be at least 1.1
 	// times memory, because otherwise the container would be OOM-killed when the
 	// cache is full. Defaults to the memory that memcached takes with memory,
-	// maxConnections, threads and tls, and to a CPU request of 50m.
+	// maxConnections, threads, tls and flash, and to a CPU request of 50m.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *Resources `json:"resources,omitempty"`

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -201,6 +202,28 @@ func TestPrint_ShowsChangesAndReplacedPods(t *testing.T) {
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// TestCompare_CountsNoPodsThatStay: images change in the pods of a Memcached with warm restarts alone.
+func TestCompare_CountsNoPodsThatStay(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	warm := testenv.Memcached(namespace, "warm", 2)
+	warm.Spec.WarmRestart, warm.Spec.Memory = &cachev1alpha1.WarmRestart{}, new(resource.MustParse("256Mi"))
+	newMemcacheds(t, namespace, nil, testenv.Memcached(namespace, "cache", 2), warm)
+	for name, test := range map[string]struct {
+		files templates
+		want  map[string]int
+	}{
+		"another image":                      {otherImage, map[string]int{"cache": 1, "warm": 0}},
+		"another priority and another value": {priorityClass, map[string]int{"cache": 1, "warm": 1}},
+	} {
+		for _, c := range compare(t, newCluster(t, suite.Config), namespace, test.files.renderer(t)) {
+			if len(c.Changes) != 1 || len(c.Replacements) != test.want[c.Name] {
+				t.Errorf("%s: %s has %d changes and the replacements %v, want %d", name, c.Name, len(c.Changes), c.Replacements, test.want[c.Name])
+			}
 		}
 	}
 }

@@ -25,6 +25,12 @@ var (
     metadata: {name: memcached}
     spec: {template: {spec: {priorityClassName: system-cluster-critical, containers: [{name: memcached, env: [{name: ZONE, value: a}]}]}}}
 `)
+	otherImage = site(`- patch: |-
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: memcached}
+    spec: {template: {spec: {containers: [{name: memcached, image: memcached:1.6.44}]}}}
+`)
 	serviceLabel = site(`- patch: |-
     apiVersion: v1
     kind: Service

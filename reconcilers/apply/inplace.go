@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/reconcilers/inplace"
 )
 
 // ChangeImages changes the images of the pods of live, a Deployment that differs from its template in images alone, or one that is
@@ -64,10 +66,7 @@ func (a *Applier) updateInPlace(ctx context.Context, owner *Owner, rendered *pre
 
 // withImages returns rendered, a Deployment, with the images of live, and paused.
 func (a *Applier) withImages(rendered *prepared, live *appsv1.Deployment) (*prepared, error) {
-	images := map[string]string{}
-	for _, c := range append(live.Spec.Template.Spec.InitContainers, live.Spec.Template.Spec.Containers...) {
-		images[c.Name] = c.Image
-	}
+	images := inplace.Images(live.Spec.Template.Spec)
 	object := rendered.DeepCopy()
 	RemoveHash(object)
 	if err := unstructured.SetNestedField(object.Object, true, "spec", "paused"); err != nil {

@@ -38,8 +38,8 @@ type MemcachedSpecApplyConfiguration struct {
 	// memory is the size of the cache of one pod, keys, values and metadata
 	// included: 16Mi to 1Ti, rounded down to whole mebibytes. Unless resources is
 	// set, the container gets as much memory as memcached takes with it, with
-	// maxConnections, threads and tls. A change replaces the pods. Defaults to
-	// 64Mi.
+	// maxConnections, threads, tls and flash. A change replaces the pods. Defaults
+	// to 64Mi.
 	Memory *resource.Quantity `json:"memory,omitempty"`
 	// flash keeps large values on the disk of the node, and keys in memory: a
 	// cache many times as large as memory, which a restart empties. It cannot be
@@ -82,7 +82,7 @@ type MemcachedSpecApplyConfiguration struct {
 	// They replace the default completely. The memory limit must be at least 1.1
 	// times memory, because otherwise the container would be OOM-killed when the
 	// cache is full. Defaults to the memory that memcached takes with memory,
-	// maxConnections, threads and tls, and to a CPU request of 50m.
+	// maxConnections, threads, tls and flash, and to a CPU request of 50m.
 	Resources *ResourcesApplyConfiguration `json:"resources,omitempty"`
 	// nodeSelector selects the nodes of the pods by their labels, at most 16
 	// labels with 2048 characters. Defaults to none.
