@@ -136,8 +136,10 @@ func dialText(t *testing.T, host, port string) (*text, error) {
 		return nil, err
 	}
 	t.Cleanup(func() { _ = connection.Close() })
-	return &text{connection, bufio.NewReader(connection)}, nil
+	return newText(connection), nil
 }
+
+func newText(connection net.Conn) *text { return &text{connection, bufio.NewReader(connection)} }
 
 // ask returns the answers to request, lines separated by "|", without that of a no-op which follows it. None may be an error of the
 // server, and the connection must stay.

@@ -8,9 +8,22 @@
 -- A key belongs to one node. While that does not answer, other nodes stand in for it: what they store then expires within
 -- STAND_IN_TTL, so that an old value does not come back later. When no node answers, a read is a miss and a write is not stored,
 -- as with an empty cache; clients see no error.
+--
+-- Hand-over: where a key has another node than before, that of before is known for a while, from a line
+--   old <place> <host> <port> <move> <leave>   another node is at that place, counted from 1, or none any more
+--   was <number> <move> <leave>                there was another number of nodes
+-- <move> and <leave> are seconds since 1970, by which all proxies change their ways at the same time:
+--   until <move>, while the file reaches the proxies: they use the old node, and what is changed there is deleted from the new one
+--   until <leave>:          a read asks the new node and, on a miss, the old one, whose item it copies; a change is made on the old
+--                           node, deleted from the new one, and then copied there
+--   until <leave> + LEAVING: they use the new node, and delete what they change from the old one
+-- A read that begins after a change was confirmed, by any proxy, never finds what was there before it, also while the proxies are a
+-- step apart: a change reaches the old node first, and copy stores nothing that has changed there meanwhile.
 
 local STAND_INS    = 2  -- nodes that are asked in place of one
 local STAND_IN_TTL = 60 -- seconds, as mcrouter's failover_exptime
+local LEAVING      = 5  -- seconds, by which clocks may differ
+local LEASE        = 3  -- seconds, less than LEAVING
 local MONTH        = 30 * 24 * 3600 -- a longer time to live is a date
 
 local CONNECT, READ, RETRY = 0.5, 0.5, 1 -- seconds
@@ -34,28 +47,40 @@ local function cluster_domain()
 end
 
 -- A host that ends in .svc gets the cluster's domain and a dot, so that it is looked up once and not in every search domain.
-local function parse(text)
-  local nodes = {}
-  for line in text:gmatch("[^\n]+") do
-    local host, port = line:match("^%- (%S+) (%d+)$")
-    if not host then error("'" .. line .. "' is not '- <host> <port>'", 0) end
-    if host:match("%.svc$") then host = host .. "." .. cluster_domain() .. "." end
-    nodes[#nodes + 1] = { label = host .. ":" .. port, host = host, port = port }
-  end
-  if #nodes == 0 then error("it has no nodes", 0) end
-  return nodes
+local function node_of(host, port)
+  if host:match("%.svc$") then host = host .. "." .. cluster_domain() .. "." end
+  return { label = host .. ":" .. port, host = host, port = port }
 end
 
--- The first pool has the nodes in their order, each further one those of the one before it rotated by one: since all distribute
--- keys alike, a key meets another node in each.
-local function pools_of(nodes)
-  local pools = {}
-  for r = 0, math.min(STAND_INS, #nodes - 1) do
-    local backends = {}
-    for i = 1, #nodes do backends[i] = mcp.backend(nodes[(i - 1 + r) % #nodes + 1]) end
-    pools[r + 1] = mcp.pool(backends)
+-- Each kind of line: what it must look like, and what it says.
+local kinds = {
+  ["-"] = { "^%- (%S+) (%d+)$", function(list, host, port) table.insert(list.nodes, node_of(host, port)) end },
+  old = { "^old (%d+) (%S+) (%d+) (%d+) (%d+)$", function(list, place, host, port, move, leave)
+    list.olds[tonumber(place)] = { node = node_of(host, port), move = tonumber(move), leave = tonumber(leave) }
+  end },
+  was = { "^was (%d+) (%d+) (%d+)$", function(list, number, move, leave)
+    list.was = { number = tonumber(number), move = tonumber(move), leave = tonumber(leave) }
+  end },
+}
+
+local function parse(text)
+  local list = { nodes = {}, olds = {} }
+  for line in text:gmatch("[^\n]+") do
+    local kind = kinds[line:match("^%S+")] or kinds["-"]
+    local words = { line:match(kind[1]) }
+    if #words == 0 then error("'" .. line .. "' is not '- <host> <port>'", 0) end
+    kind[2](list, table.unpack(words))
   end
-  return pools
+  if #list.nodes == 0 then error("it has no nodes", 0) end
+  return list
+end
+
+-- The list with the pool of each node, which is alone in it: place_of distributes the keys.
+local function with_pools(list)
+  local function add(node) node.pool = mcp.pool({ mcp.backend({ label = node.label, host = node.host, port = node.port }) }) end
+  for _, node in ipairs(list.nodes) do add(node) end
+  for _, old in pairs(list.olds) do add(old.node) end
+  return list
 end
 
 function mcp_config_pools()
@@ -66,24 +91,54 @@ function mcp_config_pools()
   mcp.tcp_keepalive(true)
   mcp.add_stat(1, "stand_in")   -- requests that another node answered
   mcp.add_stat(2, "unanswered") -- requests that no node answered
+  mcp.add_stat(3, "copied")     -- items that were copied to the new node of their key
 
   nodes_seen = contents(mcp.start_arg)
-  local ok, nodes = pcall(parse, nodes_seen or "")
+  local ok, list = pcall(parse, nodes_seen or "")
   if ok then
     nodes_used = nodes_seen
   else
-    io.stderr:write("proxy: ", mcp.start_arg, " cannot be used: ", nodes, "\n")
-    if not nodes_used then error(nodes, 0) end
-    nodes = parse(nodes_used)
+    io.stderr:write("proxy: ", mcp.start_arg, " cannot be used: ", list, "\n")
+    if not nodes_used then error(list, 0) end
+    list = parse(nodes_used)
   end
   mcp.register_cron("nodes", { every = 2, func = function()
     local text = contents(mcp.start_arg)
     if text and text ~= nodes_seen then mcp.schedule_config_reload() end
   end })
-  return pools_of(nodes)
+  return with_pools(list)
 end
 
 -- Worker threads call mcp_config_routes.
+
+local unpack, floor = string.unpack, math.floor
+
+-- The eight bytes of a key at a time, and then what is left of them, each mixed in as by SplitMix64.
+local rests = { "<I1", "<I2", "<I3", "<I4", "<I5", "<I6", "<I7" }
+local function hash_of(key)
+  local hash, length = #key, #key
+  for i = 1, length - 7, 8 do
+    hash = (hash ~ unpack("<i8", key, i)) * 0x9E3779B97F4A7C15
+    hash = hash ~ (hash >> 29)
+  end
+  local rest = length & 7
+  if rest > 0 then hash = hash ~ unpack(rests[rest], key, length - rest + 1) end
+  hash = (hash ~ (hash >> 30)) * 0xBF58476D1CE4E5B9
+  hash = (hash ~ (hash >> 27)) * 0x94D049BB133111EB
+  return hash ~ (hash >> 31)
+end
+
+-- Where a key belongs among a number of nodes, from 1: jump consistent hashing (Lamping and Veach, 2014). With a node more, keys
+-- move to that one only.
+local function place_of(hash, number)
+  local place, following = 0, 0
+  while following < number do
+    place = following
+    hash = hash * 2862933555777941757 + 1
+    following = floor((place + 1) * (2147483648.0 / ((hash >> 33) + 1)))
+  end
+  return place + 1
+end
 
 -- Commands of the text protocol by the number of their words without noreply.
 local words = {
@@ -152,32 +207,156 @@ local function is_answer(response)
   return response:ok() or response:code() == mcp.MCMC_CODE_CLIENT_ERROR
 end
 
-local function route(context, handles)
+-- Each node has four handles, of which each serves one request: for the client's, to delete a key, and for the two steps of a copy.
+-- Without a hand-over it has the first one only.
+local ASK, DELETE, FIRST, SECOND = 1, 2, 3, 4
+
+local PREPARE, MOVE, LEAVE = 1, 2, 3
+local function step_of(change)
+  local now = os.time()
+  if now < change.move then return PREPARE end
+  if now < change.leave then return MOVE end
+  if now < change.leave + LEAVING then return LEAVE end
+end
+
+-- The node that the key had before, and the step of its hand-over; nothing without one.
+local function old_of(list, hash, place)
+  local step = list.was and step_of(list.was)
+  if step then
+    local before = place_of(hash, list.was.number)
+    if before ~= place then
+      local old = list.olds[before]
+      return old and step_of(old) and old.node or list.nodes[before], step
+    end
+  end
+  local old = list.olds[place]
+  if old then return old.node, step_of(old) end
+end
+
+local READ, LOOK, CHANGE = 1, 2, 3 -- LOOK: a read without the value, or with the CAS unique, which each node has its own
+local function effect_of(request)
+  local command = request:command()
+  if command == mcp.CMD_GET then return READ end
+  if command == mcp.CMD_GETS then return LOOK end
+  if command ~= mcp.CMD_MG or request:has_flag("T") or request:has_flag("N") or request:has_flag("R") then return CHANGE end
+  return request:has_flag("v") and not request:has_flag("c") and READ or LOOK
+end
+
+-- Whether the response has an item that is not the empty one of copy. A value that is empty itself is asked for on the old node.
+local function has_item(response) return response:hit() and response:vlen() > 0 end
+
+-- The flag of a meta command that says that the key is in base 64.
+local function base64(request)
+  local command = request:command()
+  local is_meta = metas[command] or command == mcp.CMD_MD
+  return is_meta and request:has_flag("b") and " b" or ""
+end
+
+local function deletion(request)
+  return mcp.request(("md %s%s\r\n"):format(request:key(), base64(request)))
+end
+
+-- Copies the item of the request's key from the old node to the new one, unless that has one.
+--
+-- First an empty item takes the place of the copy, which is stored only if that is still there. So nothing old is stored: a change is
+-- made on the old node and then deletes the key from the new one. If it was made after the item was read, the empty item is gone when
+-- the copy is to be stored, or else the copy is deleted. Readers take the empty item for a miss; it expires if this proxy ends.
+local function copy(context, request, old, new)
+  local key, flag = request:key(), base64(request)
+  local function ask(node, handle, line, value)
+    return context:enqueue_and_wait(mcp.request(line .. flag .. "\r\n", value), node.handles[handle])
+  end
+  local lease = ask(new, FIRST, ("ms %s 0 ME T%d c"):format(key, LEASE), "\r\n")
+  local unique = lease:ok() and (lease:line() or ""):match("c(%d+)")
+  if not unique then return end
+  local item = ask(old, FIRST, ("mg %s t f v"):format(key))
+  local line = item:hit() and item:line() or ""
+  local ttl, flags = line:match("t(%-?%d+)"), line:match("f(%d+)")
+  if not flags or line:match(" [WXZ]") then -- a miss, or an item that a client is to replace
+    ask(new, SECOND, ("md %s C%s"):format(key, unique))
+    return
+  end
+  ttl = ttl == "-1" and 0 or math.max(tonumber(ttl), 1)
+  ask(new, SECOND, ("ms %s %d F%s T%d C%s"):format(key, item:vlen(), flags, ttl, unique), item)
+  mcp.stat(3, 1)
+end
+
+-- What a hand-over makes of a request: the response, or nil where the new node is to be used as if there were no hand-over, and whether
+-- that was asked in vain.
+local function hand_over(context, request, old, new, step)
+  local function ask(node) return context:enqueue_and_wait(request, node.handles[ASK]) end
+  local effect = effect_of(request)
+  if step == LEAVE then
+    if effect == CHANGE then context:enqueue_and_wait(deletion(request), old.handles[DELETE]) end
+    return nil, false
+  end
+  if step == MOVE and effect == READ then
+    local response = ask(new)
+    if has_item(response) then return response end
+    local before = ask(old)
+    if before:hit() then copy(context, request, old, new) end
+    if is_answer(before) then return before end
+    return not response:hit() and is_answer(response) and response or nil, true
+  end
+  local response = ask(old)
+  if not is_answer(response) then return nil, false end
+  if effect == CHANGE then
+    context:enqueue_and_wait(deletion(request), new.handles[DELETE])
+    if step == MOVE then copy(context, request, old, new) end
+  end
+  return response
+end
+
+local function route(context, list)
   local stat = mcp.stat
+  local nodes, number = list.nodes, #list.nodes
+  local in_hand_over = list.was or next(list.olds)
   local nothing, silence = context:response_new(), context:response_new()
-  local miss = mcp.res_mutator_new({ t = "resnull", idx = 1 })
+  local empty = mcp.res_mutator_new({ t = "resnull", idx = 1 })
+  local function miss_of(request)
+    if is_quiet(request) then return silence end
+    empty(nothing, request)
+    return nothing
+  end
   return function(request)
-    local response = context:enqueue_and_wait(request, handles[1])
-    if is_answer(response) then return response end
+    local hash = hash_of(request:key())
+    local place = place_of(hash, number)
+    local new, response, asked, hides_empty = nodes[place], nil, false, false
+    if in_hand_over then
+      local old, step = old_of(list, hash, place)
+      if old and step and old.label ~= new.label then
+        response, asked = hand_over(context, request, old, new, step)
+        if response then return response end
+        hides_empty = step == LEAVE and effect_of(request) == READ
+      end
+    end
+    if not asked then
+      response = context:enqueue_and_wait(request, new.handles[ASK])
+      if hides_empty and response:hit() and response:vlen() == 0 then return miss_of(request) end
+      if is_answer(response) then return response end
+    end
     local again = for_stand_in(request)
-    for i = 2, #handles do
-      response = context:enqueue_and_wait(again, handles[i])
+    for i = place, place + math.min(STAND_INS, number - 1) - 1 do
+      response = context:enqueue_and_wait(again, nodes[i % number + 1].handles[ASK])
       if is_answer(response) then
         stat(1, 1)
         return response
       end
     end
     stat(2, 1)
-    if is_quiet(request) then return silence end
-    miss(nothing, request)
-    return nothing
+    return miss_of(request)
   end
 end
 
-function mcp_config_routes(pools)
+function mcp_config_routes(list)
   local routes = mcp.funcgen_new()
-  local handles = {}
-  for i, pool in ipairs(pools) do handles[i] = routes:new_handle(pool) end
-  routes:ready({ n = "cache", a = handles, u = 2, f = route }) -- u: the responses that route makes
+  local last = (list.was or next(list.olds)) and SECOND or ASK
+  local function add(node)
+    node.handles = {}
+    for i = ASK, last do node.handles[i] = routes:new_handle(node.pool) end
+  end
+  for _, node in ipairs(list.nodes) do add(node) end
+  for _, old in pairs(list.olds) do add(old.node) end
+  routes:ready({ n = "cache", a = list, u = 2, f = route }) -- u: the responses that route makes
   mcp.attach(mcp.CMD_ANY_STORAGE, routes)
 end

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memcached_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/example/memcached-operator/test/testenv"
+)
+
+// handOver is a change of the nodes of a proxy: what the file of nodes has before and after it, and which lines meanwhile in addition to
+// those after it.
+type handOver struct {
+	before, after string
+	meanwhile     func(move, leave time.Time) string
+}
+
+// handOvers starts nodes for each kind of hand-over.
+func handOvers(t *testing.T) map[string]handOver {
+	t.Helper()
+	lines := func(n int) (nodes []*server, lines []string) {
+		nodes, _ = startServers(t, n)
+		for _, node := range nodes {
+			lines = append(lines, node.line())
+		}
+		return nodes, lines
+	}
+	old := func(place int, node *server, move, leave time.Time) string {
+		return fmt.Sprintf("old %d %s %s %d %d\n", place, node.host, node.port, move.Unix(), leave.Unix())
+	}
+	was := func(number int, move, leave time.Time) string {
+		return fmt.Sprintf("was %d %d %d\n", number, move.Unix(), leave.Unix())
+	}
+	replaced, r := lines(4)
+	_, g := lines(4)
+	shrunk, s := lines(4)
+	return map[string]handOver{
+		"two of three are replaced": {r[0] + r[1] + r[2], r[3] + g[3] + r[2], func(move, leave time.Time) string {
+			return old(1, replaced[0], move, leave) + old(2, replaced[1], move, leave)
+		}},
+		"two become three": {g[0] + g[1], g[0] + g[1] + g[2], func(move, leave time.Time) string { return was(2, move, leave) }},
+		"three become two": {s[0] + s[1] + s[2], s[0] + s[1], func(move, leave time.Time) string {
+			return was(3, move, leave) + old(3, shrunk[2], move, leave)
+		}},
+	}
+}
+
+// listed gives p another file of nodes, and waits until all its threads use that: they do when another one is read.
+func (p *proxy) listed(t *testing.T, c *text, lines string) {
+	t.Helper()
+	reloads := func() string {
+		_, after, _ := strings.Cut(c.ask(t, "stats"), "STAT proxy_config_reloads ")
+		count, _, _ := strings.Cut(after, "|")
+		return count
+	}
+	for _, text := range []string{lines, lines + "\n"} {
+		before := reloads()
+		p.list(t, text)
+		testenv.Eventually(t, "the proxy should read the file", func() bool { return reloads() != before })
+	}
+}
+
+func TestHandOver_AnswersAsWithoutOne(t *testing.T) {
+	t.Parallel()
+	for kind, change := range handOvers(t) {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			p := startProxy(t, change.before, "")
+			c := p.text(t)
+			for step, times := range map[string][2]time.Duration{
+				"prepare": {time.Hour, 2 * time.Hour}, "move": {-time.Hour, time.Hour}, "leave": {-2 * time.Hour, -1 * time.Second}, "over": {-2 * time.Hour, -time.Hour},
+			} {
+				now := time.Now()
+				p.listed(t, c, change.after+change.meanwhile(now.Add(times[0]), now.Add(times[1])))
+				for _, key := range []string{"a", "b", "c", "n", "m", "q", "x"} {
+					c.ask(t, "delete "+key)
+				}
+				for _, row := range shown {
+					if got := c.ask(t, row.request); got != row.answer {
+						t.Errorf("%s: %s: %q, want %q", step, row.request, got, row.answer)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestHandOver_KeepsItems reads, changes and deletes items during a hand-over, and compares what is left when only the new nodes are.
+func TestHandOver_KeepsItems(t *testing.T) {
+	t.Parallel()
+	for kind, change := range handOvers(t) {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			p := startProxy(t, change.before, "")
+			c := p.text(t)
+			const n = 300
+			want := map[string]string{}
+			for i := range n {
+				key := fmt.Sprintf("key-%d", i)
+				c.ask(t, fmt.Sprintf("set %s 7 %d 2|42", key, i%2*3600))
+				want[key] = fmt.Sprintf("VA 2 f7 t%d|42", i%2*3601-1)
+			}
+			now := time.Now()
+			p.listed(t, c, change.after+change.meanwhile(now.Add(-time.Hour), now.Add(time.Hour)))
+			for i := range n {
+				key := fmt.Sprintf("key-%d", i)
+				switch i % 10 {
+				case 0:
+					c.ask(t, "delete "+key)
+					want[key] = "EN"
+				case 1:
+					c.ask(t, "set "+key+" 1 0 3|new")
+					want[key] = "VA 3 f1 t-1|new"
+				case 2:
+					c.ask(t, "incr "+key+" 1")
+					want[key] = "VA 2 f7 t-1|43"
+				case 3:
+					c.ask(t, "touch "+key+" 900")
+					want[key] = "VA 2 f7 t900|42"
+				default:
+					if got := c.ask(t, "get "+key); got != "VALUE "+key+" 7 2|42|END" {
+						t.Errorf("during the hand-over: get %s: %s", key, got)
+					}
+				}
+			}
+			p.listed(t, c, change.after)
+			for key, item := range want {
+				got := c.ask(t, "mg "+key+" f t v")
+				if !sameItem(got, item) {
+					t.Errorf("after the hand-over: %s: %q, want %q", key, got, item)
+				}
+			}
+			if stats := c.ask(t, "stats proxy"); strings.Contains(stats, "user_copied 0|") {
+				t.Errorf("nothing was copied: %s", stats)
+			}
+		})
+	}
+}
+
+// sameItem reports whether got, the answer to "mg f t v", is the one wanted, whose time to live has run for a while.
+func sameItem(got, want string) bool {
+	ttl := func(answer string) (rest string, seconds int) {
+		before, after, _ := strings.Cut(answer, " t")
+		digits, value, _ := strings.Cut(after, "|")
+		seconds, _ = strconv.Atoi(digits)
+		return before + value, seconds
+	}
+	gotRest, gotTTL := ttl(got)
+	wantRest, wantTTL := ttl(want)
+	return gotRest == wantRest && gotTTL <= wantTTL && gotTTL > wantTTL-300 && (gotTTL < 0) == (wantTTL < 0)
+}
+
+// During a hand-over whose old node is lost, requests are answered as if there were none.
+func TestHandOver_OutlivesTheOldNode(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for step, move := range map[string]time.Time{"prepare": now.Add(time.Hour), "move": now.Add(-time.Hour)} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			servers, _ := startServers(t, 3)
+			p := startProxy(t, servers[0].line()+servers[1].line(), "")
+			c := p.text(t)
+			keys := c.fill(t, 100)
+			p.listed(t, c, servers[2].line()+servers[1].line()+fmt.Sprintf("old 1 %s %s %d %d\n", servers[0].host, servers[0].port, move.Unix(), now.Add(2*time.Hour).Unix()))
+			servers[0].stop()
+			c.eventuallyHas(t, keys)
+		})
+	}
+}
+
+// operation is a read or a change of a key by a client, which began and ended then. A read found that value; "" is a miss. A change
+// stored it, or deleted the key.
+type operation struct {
+	key, value string
+	isRead     bool
+	begin, end time.Time
+}
+
+// client makes operations at random, some hundred a second, through a proxy, until ctx ends. Each value it stores is another one.
+func client(ctx context.Context, t *testing.T, name, port string) (made []operation) {
+	connection, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", port), patience)
+	testenv.NoError(t, err)
+	defer func() { _ = connection.Close() }()
+	c := newText(connection)
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	for i := 0; ctx.Err() == nil; i++ {
+		<-ticker.C
+		o := operation{key: fmt.Sprintf("key-%d", rand.IntN(6)), begin: time.Now()}
+		switch n := rand.IntN(10); {
+		case n < 7:
+			o.isRead = true
+			if fields := strings.Split(c.ask(t, "get "+o.key), "|"); len(fields) == 3 {
+				o.value = fields[1]
+			}
+		case n < 9:
+			o.value = fmt.Sprintf("%s-%d", name, i)
+			c.ask(t, fmt.Sprintf("set %s 0 0 %d|%s", o.key, len(o.value), o.value))
+		default:
+			c.ask(t, "delete "+o.key)
+		}
+		o.end = time.Now()
+		made = append(made, o)
+	}
+	return made
+}
+
+// stale returns the reads of what another change had ended before they began, and that one.
+func stale(made []operation) (found [][2]operation) {
+	changes, stored := map[string][]operation{}, map[string]operation{}
+	for _, o := range made {
+		if !o.isRead {
+			changes[o.key] = append(changes[o.key], o)
+			stored[o.value] = o
+		}
+	}
+	for _, read := range made {
+		if !read.isRead || read.value == "" {
+			continue
+		}
+		for _, change := range changes[read.key] {
+			if change.end.Before(read.begin) && stored[read.value].end.Before(change.begin) {
+				found = append(found, [2]operation{read, change})
+				break
+			}
+		}
+	}
+	return found
+}
+
+// TestHandOver_NeverReadsOldValues has clients of three proxies, which get each list up to two seconds apart, read and change few
+// keys through a whole hand-over, and checks that no read finds what had been changed before it began.
+func TestHandOver_NeverReadsOldValues(t *testing.T) {
+	t.Parallel()
+	for kind, change := range handOvers(t) {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			ctx, stop := context.WithCancel(t.Context())
+			var mu sync.Mutex
+			var made []operation
+			var clients sync.WaitGroup
+			var proxies []*proxy
+			for i := range 3 {
+				p := startProxy(t, change.before, "")
+				p.text(t)
+				proxies = append(proxies, p)
+				for j := range 2 {
+					clients.Go(func() {
+						operations := client(ctx, t, fmt.Sprintf("%d.%d", i, j), p.port)
+						mu.Lock()
+						defer mu.Unlock()
+						made = append(made, operations...)
+					})
+				}
+			}
+			wait := func(until time.Time) {
+				testenv.Eventually(t, "time should pass", func() bool { return time.Now().After(until) })
+			}
+			give := func(lines string) {
+				for _, p := range proxies {
+					p.list(t, lines)
+					wait(time.Now().Add(time.Duration(rand.IntN(500)) * time.Millisecond))
+				}
+			}
+			// The proxies look for another list every two seconds, and leave the old nodes for five.
+			now := time.Now()
+			move, leave := now.Add(5*time.Second), now.Add(8*time.Second)
+			give(change.after + change.meanwhile(move, leave))
+			wait(leave.Add(6 * time.Second))
+			give(change.after)
+			wait(time.Now().Add(3 * time.Second))
+			stop()
+			clients.Wait()
+			reads, hits := 0, 0
+			for _, o := range made {
+				if o.isRead {
+					reads++
+					if o.value != "" {
+						hits++
+					}
+				}
+			}
+			t.Logf("%d operations, %d reads, %d hits", len(made), reads, hits)
+			if hits < reads/2 {
+				t.Errorf("of %d reads %d hit", reads, hits)
+			}
+			for i, pair := range stale(made) {
+				read, after := pair[0], pair[1]
+				t.Errorf("read %s = %s at %s, which was changed until %s to %q", read.key, read.value, read.begin.Sub(now), after.end.Sub(now), after.value)
+				if i == 10 {
+					break
+				}
+			}
+		})
+	}
+}
