@@ -24,6 +24,7 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
+	"github.com/example/memcached-operator/reconcilers/nodes"
 	"github.com/example/memcached-operator/reconcilers/render"
 	"github.com/example/memcached-operator/reconcilers/status"
 )
@@ -211,7 +212,7 @@ func stripMemcached(object any) (any, error) {
 }
 
 // stripPod keeps the fields of a pod that the status and the stable names are computed from: its identity, labels, age, node, zone,
-// addresses, deletion cost, controller, phase, and the conditions and container states that tell whether and why it is not running.
+// addresses, time of deletion and preStop, deletion cost, controller, phase, and the conditions and container states that tell whether and why it is not running.
 func stripPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
@@ -225,12 +226,14 @@ func stripPod(object any) (any, error) {
 			ResourceVersion:   pod.ResourceVersion,
 			CreationTimestamp: pod.CreationTimestamp,
 			DeletionTimestamp: pod.DeletionTimestamp,
+			// By it the deletion began.
+			DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
 			Labels: map[string]string{
 				podAppLabel:   pod.Labels[podAppLabel],
 				podOwnerLabel: pod.Labels[podOwnerLabel],
 			},
 		},
-		Spec: corev1.PodSpec{NodeName: apply.Intern(pod.Spec.NodeName)},
+		Spec: corev1.PodSpec{NodeName: apply.Intern(pod.Spec.NodeName), Containers: preStopContainers(pod)},
 		Status: corev1.PodStatus{
 			Phase:                 pod.Status.Phase,
 			PodIPs:                pod.Status.PodIPs,
@@ -261,6 +264,28 @@ func stripPod(object any) (any, error) {
 		}
 	}
 	return stripped, nil
+}
+
+// preStops holds the containers of preStopContainers by the seconds of the preStop, since pods share them.
+var preStops sync.Map
+
+// preStopContainers returns the memcached container of pod with its preStop alone, if that is long enough for a hand-over.
+func preStopContainers(pod *corev1.Pod) []corev1.Container {
+	for _, c := range pod.Spec.Containers {
+		if c.Name != status.MainContainer || c.Lifecycle == nil || c.Lifecycle.PreStop == nil || c.Lifecycle.PreStop.Sleep == nil {
+			continue
+		}
+		sleep := min(c.Lifecycle.PreStop.Sleep.Seconds, int64(nodes.ServingTime(nodes.MaxHandover)/time.Second))
+		if sleep < int64(nodes.ServingTime(0)/time.Second) {
+			return nil
+		}
+		kept, _ := preStops.LoadOrStore(sleep, []corev1.Container{{
+			Name: status.MainContainer, Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: sleep}}},
+		}})
+		containers, _ := kept.([]corev1.Container)
+		return containers
+	}
+	return nil
 }
 
 // readyConditions are the conditions of most pods, which share them.

@@ -119,8 +119,11 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, templates 
 	result, reported, err = r.report(ctx, templates, status.Observation{
 		Memcached: mc, Pods: pods, RenderErr: done.renderErr, Results: done.results, SkippedKinds: done.skipped, PruneErr: done.pruneErr,
 	}, done.pruned)
+	if after := done.layout.NextChange().Sub(r.now()); err == nil && after > 0 && (result.RequeueAfter == 0 || after < result.RequeueAfter) {
+		result.RequeueAfter = after
+	}
 	if err == nil {
-		err = errors.Join(r.setDeletionCosts(ctx, mc, done.layout, pods), r.touchProxies(ctx, mc, done.results))
+		err = errors.Join(r.setDeletionCosts(ctx, mc, done.layout, pods), r.touchProxies(ctx, mc, done.layout, done.results))
 	}
 	return result, reported, err
 }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -50,9 +50,11 @@ func (r *Reconciler) layout(ctx context.Context, templates *templateSet, owner *
 	}
 	size := int(ptr.Deref(mc.Spec.Size, 1))
 	before := nodes.Remembered(mc.Name, endpointSlices)
-	if before.Listed, err = r.listed(ctx, templates, mc); err != nil {
+	list, err := r.listed(ctx, templates, mc)
+	if err != nil {
 		return nodes.Layout{}, err
 	}
+	before = before.WithList(list)
 	if before.Misses(size, nodes.Pods(pods)) {
 		// A pod is gone, or the cache of pods is behind that of EndpointSlices, as that of a new leader can be.
 		selected := client.MatchingLabels{podAppLabel: podApp, podOwnerLabel: mc.Name}
@@ -60,7 +62,11 @@ func (r *Reconciler) layout(ctx context.Context, templates *templateSet, owner *
 			return nodes.Layout{}, err
 		}
 	}
-	return before.Next(size, nodes.Pods(pods)), nil
+	next := before.Next(size, nodes.Pods(pods))
+	if mc.Spec.Proxy == nil || mc.Spec.Proxy.HandoverSeconds == nil {
+		return next, nil
+	}
+	return before.HandOver(next, nodes.Pods(pods), r.now(), time.Duration(*mc.Spec.Proxy.HandoverSeconds)*time.Second), nil
 }
 
 // setDeletionCosts has a scale-down delete the pods with the highest stable names: the other ones keep theirs, and the keys. A pod
@@ -108,35 +114,39 @@ func proxyNodes(mc *cachev1alpha1.Memcached) client.ObjectKey {
 	return client.ObjectKey{Namespace: mc.Namespace, Name: mc.Name + "-proxy-nodes"}
 }
 
-// listed returns how many nodes the proxies of mc were last told of; 0 without a list.
-func (r *Reconciler) listed(ctx context.Context, templates *templateSet, mc *cachev1alpha1.Memcached) (int, error) {
+// listed returns the list of nodes that the proxies of mc were last told; "" without one.
+func (r *Reconciler) listed(ctx context.Context, templates *templateSet, mc *cachev1alpha1.Memcached) (string, error) {
 	if mc.Spec.Proxy == nil || !slices.Contains(templates.Found.Kinds, configMapKind) {
-		return 0, nil
+		return "", nil
 	}
 	object, err := r.pendingWrites.Get(ctx, r.client, proxyNodes(mc), &corev1.ConfigMap{})
 	if client.IgnoreNotFound(err) != nil {
-		return 0, fmt.Errorf("reading the list of nodes: %w", err)
+		return "", fmt.Errorf("reading the list of nodes: %w", err)
 	}
 	if list, ok := object.(*corev1.ConfigMap); ok && metav1.IsControlledBy(list, mc) {
-		return strings.Count(list.Data["nodes"], "\n"), nil
+		return list.Data["nodes"], nil
 	}
-	return 0, nil
+	return "", nil
 }
 
 var configMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")
 
 // touchProxies has the kubelets update the volumes of the proxies when results say that their list of nodes has changed: they do so
-// when the pod changes, and otherwise within a minute or two. If the operator ends before it, they do it then.
-func (r *Reconciler) touchProxies(ctx context.Context, mc *cachev1alpha1.Memcached, results []apply.Result) error {
+// when the pod changes, and otherwise within a minute or two. If the operator ends before it, they do it then, but for a list with a
+// hand-over in layout that has not begun to move items: that has to reach all of them before.
+func (r *Reconciler) touchProxies(ctx context.Context, mc *cachev1alpha1.Memcached, layout nodes.Layout, results []apply.Result) error {
 	i := slices.IndexFunc(results, func(result apply.Result) bool {
-		return result.Action == apply.Configured && result.Object.GroupVersionKind() == configMapKind && client.ObjectKeyFromObject(result.Object) == proxyNodes(mc)
+		isList := result.Object.GroupVersionKind() == configMapKind && client.ObjectKeyFromObject(result.Object) == proxyNodes(mc)
+		return isList && result.Live != nil && (result.Action == apply.Configured || layout.IsPreparing(r.now()))
 	})
 	if i < 0 {
 		return nil
 	}
 	pods, err := listPods(ctx, r.live, mc, client.MatchingLabels{podAppLabel: proxyApp, podOwnerLabel: mc.Name})
 	for _, pod := range pods {
-		err = errors.Join(err, r.annotate(ctx, pod.Namespace, pod.Name, pod.UID, proxyNodesAnnotation, results[i].Live.GetResourceVersion()))
+		if version := results[i].Live.GetResourceVersion(); pod.Annotations[proxyNodesAnnotation] != version {
+			err = errors.Join(err, r.annotate(ctx, pod.Namespace, pod.Name, pod.UID, proxyNodesAnnotation, version))
+		}
 	}
 	return err
 }

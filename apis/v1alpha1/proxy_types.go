@@ -20,6 +20,18 @@ type Proxy struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy resources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *Resources `json:"resources,omitempty"`
 
+	// handoverSeconds is how long the proxies move items: those of a memcached pod
+	// that is being replaced or removed to the pods that have its keys next, and
+	// those of all pods to new ones. 10 to 600 seconds. A pod that is deleted
+	// serves for 20 seconds longer than that, which takes the place of preStop
+	// unless that is longer, and has 30 more to stop. Defaults to none: the items
+	// are lost.
+	// +optional
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=600
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Hand-over time",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	HandoverSeconds *int32 `json:"handoverSeconds,omitempty"`
+
 	// service configures the Service of the proxies.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Service",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}

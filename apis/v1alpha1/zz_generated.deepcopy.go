@@ -976,6 +976,11 @@ func (in *Proxy) DeepCopyInto(out *Proxy) {
 		*out = new(Resources)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.HandoverSeconds != nil {
+		in, out := &in.HandoverSeconds, &out.HandoverSeconds
+		*out = new(int32)
+		**out = **in
+	}
 	if in.Service != nil {
 		in, out := &in.Service, &out.Service
 		*out = new(ProxyService)

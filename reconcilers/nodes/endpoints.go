@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -31,9 +32,24 @@ func Pods(pods []corev1.Pod) []Pod {
 		observed.Ready = slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		})
+		observed.PreStop = preStop(pod)
+		if pod.DeletionTimestamp != nil {
+			grace := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
+			observed.ServesUntil = pod.DeletionTimestamp.Add(min(observed.PreStop, grace) - grace)
+		}
 		found = append(found, observed)
 	}
 	return found
+}
+
+// preStop returns how long pod sleeps before it stops.
+func preStop(pod corev1.Pod) time.Duration {
+	for _, c := range pod.Spec.Containers {
+		if c.Name == "memcached" && c.Lifecycle != nil && c.Lifecycle.PreStop != nil && c.Lifecycle.PreStop.Sleep != nil {
+			return time.Duration(c.Lifecycle.PreStop.Sleep.Seconds) * time.Second
+		}
+	}
+	return 0
 }
 
 // name returns the stable name of the Memcached called memcached at ordinal: the first label of its DNS name.
@@ -67,6 +83,9 @@ type Layout struct {
 	Families []discoveryv1.AddressType
 	// Listed is how many of the names, the first ones, clients with a list of nodes know; 0 for none yet.
 	Listed int
+	// Olds and Was are the hand-overs, from other pods and from another number of them, that these clients know of.
+	Olds []Old
+	Was  Was
 }
 
 // Remembered returns the layout that endpointSlices, those of the Memcached called memcached, hold.

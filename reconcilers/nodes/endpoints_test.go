@@ -26,12 +26,17 @@ func TestPods_AreReadFromTheirStatus(t *testing.T) {
 				Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
 			},
 		},
-		{ObjectMeta: metav1.ObjectMeta{Name: "b", UID: "2", DeletionTimestamp: &created}},
+		{
+			ObjectMeta: metav1.ObjectMeta{Name: "b", UID: "2", DeletionTimestamp: &created, DeletionGracePeriodSeconds: new(int64(60))},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "memcached", Lifecycle: &corev1.Lifecycle{
+				PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 50}},
+			}}}},
+		},
 		{ObjectMeta: metav1.ObjectMeta{Name: "evicted", UID: "3"}, Status: corev1.PodStatus{Phase: corev1.PodFailed}},
 	}
 	want := []Pod{
 		{UID: "1", Name: "a", Node: "node-1", Zone: "zone-1", Addresses: []string{"10.0.0.1", "fd00::1"}, Created: time.Unix(100, 0), Ready: true},
-		{UID: "2", Name: "b", Terminating: true},
+		{UID: "2", Name: "b", Terminating: true, PreStop: 50 * time.Second, ServesUntil: time.Unix(90, 0)},
 	}
 	if got := Pods(pods); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)

@@ -20,6 +20,9 @@ type Pod struct {
 	Created   time.Time
 	// Ready is the condition of that type, and Terminating that it is being deleted.
 	Ready, Terminating bool
+	// PreStop is how long it serves when it is deleted, and ServesUntil until when if it is Terminating.
+	PreStop     time.Duration
+	ServesUntil time.Time
 }
 
 // Slot is a stable name: <Memcached>-<Ordinal>, which Pod holds.

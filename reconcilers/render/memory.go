@@ -205,7 +205,7 @@ func checkServes(objects []*unstructured.Unstructured, name string) error {
 		grace = corev1.DefaultTerminationGracePeriodSeconds
 	}
 	if sleep := preStopOf(container); sleep > 0 && sleep >= grace {
-		return wrong("the preStop of %d s leaves memcached no time of the grace period of %d s; set a shorter preStop.sleepSeconds or a longer terminationGracePeriodSeconds", sleep, grace)
+		return wrong("the preStop of %d s leaves memcached no time of the grace period of %d s; set a shorter preStop.sleepSeconds or proxy.handoverSeconds, or a longer terminationGracePeriodSeconds", sleep, grace)
 	}
 	return nil
 }

@@ -3,10 +3,9 @@
 package render
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/utils/ptr"
@@ -19,11 +18,13 @@ import (
 type ProxyValues struct {
 	// Replicas is spec.proxy.size, and 0 while spec.size is: no pod runs then.
 	Replicas int32 `json:"replicas"`
-	// Nodes is the content of the file of nodes: a line "- <host> <port>" for each stable name.
+	// Nodes is the content of the file of nodes, as manifests/components/proxy/proxy.lua reads it.
 	Nodes string `json:"nodes,omitempty"`
 	// MaxItemSize is that of the Memcached in bytes, rounded up to whole chunks, and Megabytes a memory of which it is half at most.
 	MaxItemSize string `json:"maxItemSize,omitempty"`
 	Megabytes   string `json:"megabytes,omitempty"`
+	// HandOver is present with spec.proxy.handoverSeconds.
+	HandOver *HandOverValues `json:"handOver,omitempty"`
 	// ServiceName is the name of the proxies' Service, as their metrics have it.
 	ServiceName string `json:"serviceName,omitempty"`
 	// OpenShift is that of Values. The others say which fields of the spec are set that concern the proxies too.
@@ -70,10 +71,7 @@ func proxyValues(mc *cachev1alpha1.Memcached, layout nodes.Layout, openShift boo
 	if spec.TLS != nil && spec.TLS.PlaintextPort != nil {
 		port = *spec.TLS.PlaintextPort
 	}
-	listed := cmp.Or(int32(layout.Listed), size, 1) // also at size 0: a list must have a node
-	for _, host := range nodes.Hosts(mc.Name, mc.Namespace, listed) {
-		v.Nodes += fmt.Sprintf("- %s %d\n", host, port)
-	}
+	v.Nodes = layout.List(mc.Name, mc.Namespace, size, port)
 	item := shippedCapacity.maxItemSize
 	if spec.MaxItemSize != nil {
 		item = max(item, spec.MaxItemSize.Value())
@@ -83,6 +81,27 @@ func proxyValues(mc *cachev1alpha1.Memcached, layout nodes.Layout, openShift boo
 	v.MaxItemSize = strconv.FormatInt(item, 10)
 	v.Megabytes = strconv.FormatInt(max(shippedCapacity.megabytes, ceil(2*item)), 10)
 	return v
+}
+
+// HandOverValues holds the times of a memcached pod that hands its items over, in seconds.
+type HandOverValues struct {
+	// SleepSeconds is that of its preStop, and GraceSeconds its termination grace period.
+	SleepSeconds string `json:"sleepSeconds,omitempty"`
+	GraceSeconds string `json:"graceSeconds,omitempty"`
+}
+
+// handOverValues returns the values of a pod with spec, which has spec.proxy.handoverSeconds, and cacheFile.
+func handOverValues(spec *cachev1alpha1.MemcachedSpec, cacheFile *CacheFileValues) *HandOverValues {
+	sleep := nodes.ServingTime(time.Duration(*spec.Proxy.HandoverSeconds) * time.Second)
+	if spec.PreStop != nil {
+		sleep = max(sleep, time.Duration(spec.PreStop.SleepSeconds)*time.Second)
+	}
+	stopTime := nodes.StopTime
+	if cacheFile != nil && cacheFile.GraceSeconds != "" {
+		stopTime, _ = time.ParseDuration(cacheFile.GraceSeconds + "s")
+	}
+	seconds := func(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) }
+	return &HandOverValues{SleepSeconds: seconds(sleep), GraceSeconds: seconds(sleep + stopTime)}
 }
 
 // NodesValues holds which pod has which stable name, as observed.

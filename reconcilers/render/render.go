@@ -198,6 +198,9 @@ func (r *Renderer) render(mc *cachev1alpha1.Memcached, layout nodes.Layout) ([]*
 func (r *Renderer) input(mc *cachev1alpha1.Memcached, layout nodes.Layout) (template.Input, error) {
 	values := r.defaults.valuesFor(mc, r.plain, r.openShift)
 	values.Nodes, values.Proxy = nodesValues(mc, layout), proxyValues(mc, layout, r.openShift)
+	if values.Proxy != nil && mc.Spec.Proxy.HandoverSeconds != nil {
+		values.Proxy.HandOver, values.OmitPreStop = handOverValues(&mc.Spec, values.CacheFile), false
+	}
 	in, err := newInput(mc, values)
 	if err == nil && values.CacheFile != nil {
 		delete(in.Memcached["spec"].(map[string]any), "extraArgs") // CacheFile has them, and components/extraArgs another command.

@@ -594,6 +594,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.example.memcached-operator.apis.v1alpha1.Proxy
   map:
     fields:
+    - name: handoverSeconds
+      type:
+        scalar: numeric
     - name: resources
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.Resources

@@ -16,6 +16,13 @@ type ProxyApplyConfiguration struct {
 	// default completely. Defaults to requests of 100m CPU and 64Mi memory and a
 	// memory limit of 192Mi.
 	Resources *ResourcesApplyConfiguration `json:"resources,omitempty"`
+	// handoverSeconds is how long the proxies move items: those of a memcached pod
+	// that is being replaced or removed to the pods that have its keys next, and
+	// those of all pods to new ones. 10 to 600 seconds. A pod that is deleted
+	// serves for 20 seconds longer than that, which takes the place of preStop
+	// unless that is longer, and has 30 more to stop. Defaults to none: the items
+	// are lost.
+	HandoverSeconds *int32 `json:"handoverSeconds,omitempty"`
 	// service configures the Service of the proxies.
 	Service *ProxyServiceApplyConfiguration `json:"service,omitempty"`
 }
@@ -39,6 +46,14 @@ func (b *ProxyApplyConfiguration) WithSize(value int32) *ProxyApplyConfiguration
 // If called multiple times, the Resources field is set to the value of the last call.
 func (b *ProxyApplyConfiguration) WithResources(value *ResourcesApplyConfiguration) *ProxyApplyConfiguration {
 	b.Resources = value
+	return b
+}
+
+// WithHandoverSeconds sets the HandoverSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the HandoverSeconds field is set to the value of the last call.
+func (b *ProxyApplyConfiguration) WithHandoverSeconds(value int32) *ProxyApplyConfiguration {
+	b.HandoverSeconds = &value
 	return b
 }
 
