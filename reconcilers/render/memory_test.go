@@ -26,7 +26,7 @@ func TestRender_RefusesWhatCouldNotServe(t *testing.T) {
 		{ours, "maxConnections: 50", ""},
 		{site, "maxConnections: 89", "89 connections are too few for 8 threads"},
 		{site, "maxConnections: 89, threads: 7", ""},
-		{ours, "preStop: {sleepSeconds: 30}", "the preStop of 30 s leaves memcached no time of the grace period of 30 s; set a shorter preStop.sleepSeconds or a longer terminationGracePeriodSeconds"},
+		{ours, "preStop: {sleepSeconds: 30}", "the preStop of 30 s leaves memcached no time of the grace period of 30 s; set a shorter preStop.sleepSeconds or proxy.handoverSeconds, or a longer terminationGracePeriodSeconds"},
 		{ours, "preStop: {sleepSeconds: 29}", ""},
 		{site, "preStop: {sleepSeconds: 30}", ""},
 		{site, "preStop: {sleepSeconds: 90}", "the grace period of 90 s"},

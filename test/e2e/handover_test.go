@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/e2e/cluster"
+	"github.com/example/memcached-operator/test/testenv"
+)
+
+// TestHandOver_KeepsKeys replaces all pods of a cache, adds one and removes it again, and reads all keys during each change. When it is
+// over, and the pods of before are gone, all of them are still there.
+func TestHandOver_KeepsKeys(t *testing.T) {
+	t.Parallel()
+	namespace := suite.NewNamespace(t)
+	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "kept", 2, func(spec *cachev1alpha1.MemcachedSpec) {
+		spec.Proxy = &cachev1alpha1.Proxy{HandoverSeconds: new(int32(15))}
+	}))
+	inside := suite.Inside(t, namespace)
+	const keys = 40
+	var set, get []string
+	for i := range keys {
+		set = append(set, fmt.Sprintf("set key-%d 0 0 1", i), "v")
+		get = append(get, fmt.Sprintf("get key-%d", i))
+	}
+	count := func(part string, commands []string) int {
+		return strings.Count(strings.Join(inside.Ask(t, "kept-proxy", cluster.Port, commands...), "\n"), part)
+	}
+	testenv.Eventually(t, "all keys should be stored and found", func(context.Context) (bool, error) {
+		return count("STORED", set) == keys && count("VALUE", get) == keys, nil
+	})
+	list := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "kept-proxy-nodes"}}
+	for _, change := range []string{
+		`{"podMetadata":{"annotations":{"example.com/changed":"1"}}}`, `{"size":3}`, `{"size":2}`,
+	} {
+		since := time.Now()
+		suite.Patch(t, mc, `{"spec":`+change+`}`)
+		begun := false
+		testenv.Eventually(t, "the hand-over should end", func(context.Context) (bool, string, error) {
+			suite.Get(t, list)
+			lines := list.Data["nodes"]
+			isRunning := strings.Contains(lines, "old ") || strings.Contains(lines, "was ")
+			begun = begun || isRunning
+			if found := count("VALUE", get); found < keys {
+				t.Errorf("%s: %d of %d keys are found during the hand-over, %s after the change, with the list\n%s", change, found, keys, time.Since(since), lines)
+			}
+			return begun && !isRunning, lines, nil
+		})
+		suite.Get(t, mc)
+		suite.Ready(t, mc)
+		suite.NoneTerminates(t, namespace)
+		if found := count("VALUE", get); found < keys {
+			t.Errorf("%s: %d of %d keys are found afterwards", change, found, keys)
+		}
+		t.Logf("%s: over after %s", change, time.Since(since).Round(time.Second))
+	}
+}
