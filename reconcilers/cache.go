@@ -266,7 +266,7 @@ func stripPod(object any) (any, error) {
 	return stripped, nil
 }
 
-// preStops holds the containers of preStopContainers by the seconds of the preStop, since pods share them.
+// preStops holds the containers of preStopContainers by the seconds of the preStop, at most an hour, since pods share them.
 var preStops sync.Map
 
 // preStopContainers returns the memcached container of pod with its preStop alone, if that is long enough for a hand-over.
@@ -275,7 +275,7 @@ func preStopContainers(pod *corev1.Pod) []corev1.Container {
 		if c.Name != status.MainContainer || c.Lifecycle == nil || c.Lifecycle.PreStop == nil || c.Lifecycle.PreStop.Sleep == nil {
 			continue
 		}
-		sleep := min(c.Lifecycle.PreStop.Sleep.Seconds, int64(nodes.ServingTime(nodes.MaxHandover)/time.Second))
+		sleep := min(c.Lifecycle.PreStop.Sleep.Seconds, int64(time.Hour/time.Second))
 		if sleep < int64(nodes.ServingTime(0)/time.Second) {
 			return nil
 		}

@@ -62,11 +62,16 @@ func (r *Reconciler) layout(ctx context.Context, templates *templateSet, owner *
 			return nodes.Layout{}, err
 		}
 	}
-	next := before.Next(size, nodes.Pods(pods))
-	if mc.Spec.Proxy == nil || mc.Spec.Proxy.HandoverSeconds == nil {
-		return next, nil
+	observed := nodes.Pods(pods)
+	return before.HandOver(before.Next(size, observed), observed, r.now(), handover(mc)), nil
+}
+
+// handover returns spec.proxy.handoverSeconds of mc; 0 without one.
+func handover(mc *cachev1alpha1.Memcached) time.Duration {
+	if mc.Spec.Proxy == nil {
+		return 0
 	}
-	return before.HandOver(next, nodes.Pods(pods), r.now(), time.Duration(*mc.Spec.Proxy.HandoverSeconds)*time.Second), nil
+	return time.Duration(ptr.Deref(mc.Spec.Proxy.HandoverSeconds, 0)) * time.Second
 }
 
 // setDeletionCosts has a scale-down delete the pods with the highest stable names: the other ones keep theirs, and the keys. A pod

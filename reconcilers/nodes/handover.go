@@ -22,8 +22,8 @@ const (
 	spareTime = 5 * time.Second
 	// leastTime is the least in which items are moved. In a shorter one, a hand-over is not begun.
 	leastTime = 5 * time.Second
-	// MaxHandover is the longest hand-over of new pods.
-	MaxHandover = 10 * time.Minute
+	// maxServing is longer than any preStop, of which a Memcached has 3599 s at most.
+	maxServing = time.Hour
 	// StopTime is how long memcached may take to stop after its preStop.
 	StopTime = 30 * time.Second
 )
@@ -68,25 +68,28 @@ func (l Layout) NextChange() time.Time { return l.Was.end() }
 
 // HandOver returns next, the layout that follows l, with the hand-overs that it begins at now, and those of l that go on: a pod that
 // is being deleted, or is not needed any more, hands its keys over to the pods that have them next. The proxies learn of a larger
-// number of nodes when the hand-over of its last change is over. handover is how long the keys of new pods are moved; 0 for no hand-overs.
+// number of nodes when the hand-over of its last change is over. handover is how long the keys of new pods are moved; with 0 none begins.
 func (l Layout) HandOver(next Layout, pods []Pod, now time.Time, handover time.Duration) Layout {
-	if handover == 0 || l.Listed == 0 || next.Listed == 0 {
+	if l.Listed == 0 || next.Listed == 0 {
 		return next
 	}
 	for _, old := range l.Olds {
 		// As long as the pod exists, proxies may be connected to it by the name of its slot.
-		if slices.ContainsFunc(pods, func(pod Pod) bool { return slices.Contains(pod.Addresses, old.Address) }) {
+		if old.arePossible(now) && slices.ContainsFunc(pods, func(pod Pod) bool { return slices.Contains(pod.Addresses, old.Address) }) {
 			next.Olds = append(next.Olds, old)
 		}
+	}
+	if l.Was.isRunning(now) {
+		next.Was = l.Was
+		next.Listed = min(next.Listed, l.Listed)
+	}
+	if handover == 0 {
+		return next
 	}
 	for _, slot := range l.Slots {
 		next.handOver(l.Listed, slot, pods, now)
 	}
 	slices.SortFunc(next.Olds, func(a, b Old) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
-	if l.Was.isRunning(now) {
-		next.Was = l.Was
-		next.Listed = min(next.Listed, l.Listed)
-	}
 	if next.Listed == l.Listed {
 		return next
 	}
@@ -127,9 +130,14 @@ func (p Pod) servesUntil(now time.Time) time.Time {
 	return now.Add(p.PreStop)
 }
 
-// isRunning reports whether the hand-over goes on at now. It does not with times that no hand-over has.
+// isRunning reports whether the hand-over goes on at now.
 func (w Was) isRunning(now time.Time) bool {
-	return w.Number > 0 && now.Before(w.end()) && w.end().Before(now.Add(ServingTime(MaxHandover)))
+	return w.Number > 0 && now.Before(w.end()) && w.arePossible(now)
+}
+
+// arePossible reports whether a hand-over may have t at now. Another client may have written others into the list.
+func (t Times) arePossible(now time.Time) bool {
+	return time.Unix(t.Leave, 0).Before(now.Add(maxServing))
 }
 
 // IsPreparing reports whether a hand-over waits at now for all proxies to know of it.

@@ -128,7 +128,7 @@ func TestWithList_OfAnotherClient(t *testing.T) {
 	t.Parallel()
 	pods := serving("a b c")
 	slots := Assign(2, nil, pods)
-	for _, lines := range []string{"old 1 10.9.9.9 11211 1 2\n", "old -7 10.9.9.9 11211 1 2\n", "old 1 evil.example 11211 1 2\n", "was 7 1 99999999999\n", "was -3 1 2\n", "was\n", "old\n", "junk\n"} {
+	for _, lines := range []string{"old 1 10.9.9.9 11211 1 2\n", "old -7 10.9.9.9 11211 1 2\n", "old 1 evil.example 11211 1 2\n", "old 1 10.0.0.3 11211 1 99999999999\n", "was 7 1 99999999999\n", "was -3 1 2\n", "was\n", "old\n", "junk\n"} {
 		l := Layout{Slots: slots}.WithList("- cache-0 11211\n- cache-1 11211\n" + lines)
 		got := l.HandOver(l.Next(3, pods), pods, noon, minute)
 		if len(got.Olds) > 0 || got.Was.Number != 2 || got.Listed != 3 {

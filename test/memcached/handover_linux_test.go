@@ -235,6 +235,24 @@ func stale(made []operation) (found [][2]operation) {
 	return found
 }
 
+// judge fails unless most reads among made hit.
+func judge(t *testing.T, made []operation) {
+	t.Helper()
+	reads, hits := 0, 0
+	for _, o := range made {
+		if o.isRead {
+			reads++
+			if o.value != "" {
+				hits++
+			}
+		}
+	}
+	t.Logf("%d operations, %d reads, %d hits", len(made), reads, hits)
+	if hits < reads/2 {
+		t.Errorf("of %d reads %d hit", reads, hits)
+	}
+}
+
 // TestHandOver_NeverReadsOldValues has clients of two proxies, which get each list some seconds apart and whose clocks differ by three,
 // read and change few keys through a whole hand-over, and checks that no read finds what had been changed before it began.
 func TestHandOver_NeverReadsOldValues(t *testing.T) {
@@ -271,25 +289,15 @@ func TestHandOver_NeverReadsOldValues(t *testing.T) {
 			}
 			now := time.Now()
 			move, leave := now.Add(6*time.Second), now.Add(10*time.Second)
-			give(func(skew time.Duration) string { return change.after + change.meanwhile(move.Add(skew), leave.Add(skew)) })
+			give(func(skew time.Duration) string {
+				return change.after + change.meanwhile(move.Add(skew), leave.Add(skew))
+			})
 			wait(leave.Add(6 * time.Second))
 			give(func(time.Duration) string { return change.after })
 			wait(time.Now().Add(2500 * time.Millisecond))
 			stop()
 			clients.Wait()
-			reads, hits := 0, 0
-			for _, o := range made {
-				if o.isRead {
-					reads++
-					if o.value != "" {
-						hits++
-					}
-				}
-			}
-			t.Logf("%d operations, %d reads, %d hits", len(made), reads, hits)
-			if hits < reads/2 {
-				t.Errorf("of %d reads %d hit", reads, hits)
-			}
+			judge(t, made)
 			for i, pair := range stale(made) {
 				read, after := pair[0], pair[1]
 				t.Errorf("read %s = %s at %s, which was changed until %s to %q", read.key, read.value, read.begin.Sub(now), after.end.Sub(now), after.value)
