@@ -116,7 +116,7 @@ const (
 
 // proxyNodes is the key of the list of nodes of the proxies of mc.
 func proxyNodes(mc *cachev1alpha1.Memcached) client.ObjectKey {
-	return client.ObjectKey{Namespace: mc.Namespace, Name: mc.Name + "-proxy-nodes"}
+	return client.ObjectKey{Namespace: mc.Namespace, Name: nodes.ListName(mc.Name)}
 }
 
 // listed returns the list of nodes that the proxies of mc were last told; "" without one.

@@ -150,16 +150,20 @@ type Memcached struct {
 	Controlled []*unstructured.Unstructured
 }
 
-// layout returns which pods have the stable names of mc.
+// layout returns which pods have the stable names of mc, and what its proxies know of them.
 func (mc Memcached) layout() nodes.Layout {
+	list := ""
 	var endpointSlices []discoveryv1.EndpointSlice
 	for _, object := range mc.Controlled {
 		slice := discoveryv1.EndpointSlice{}
 		if object.GroupVersionKind() == apply.EndpointSliceKind && runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &slice) == nil {
 			endpointSlices = append(endpointSlices, slice)
 		}
+		if object.GetKind() == "ConfigMap" && object.GetName() == nodes.ListName(mc.Name) {
+			list, _, _ = unstructured.NestedString(object.Object, "data", "nodes")
+		}
 	}
-	return nodes.Remembered(mc.Name, endpointSlices)
+	return nodes.Remembered(mc.Name, endpointSlices).WithList(list)
 }
 
 // List returns the Memcacheds of namespace, or of all namespaces if it is empty, sorted by namespace and

@@ -86,6 +86,8 @@ type Layout struct {
 	// Olds and Was are the hand-overs, from other pods and from another number of them, that these clients know of.
 	Olds []Old
 	Was  Was
+	// Since is the least number of nodes that there have been before there were more; 0 if there were never fewer.
+	Since int
 }
 
 // Remembered returns the layout that endpointSlices, those of the Memcached called memcached, hold.

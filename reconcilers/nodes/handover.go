@@ -86,6 +86,7 @@ func (l Layout) HandOver(next Layout, pods []Pod, now time.Time, handover time.D
 	if handover == 0 {
 		return next
 	}
+	next.since(l)
 	for _, slot := range l.Slots {
 		next.handOver(l.Listed, slot, pods, now)
 	}
@@ -101,6 +102,17 @@ func (l Layout) HandOver(next Layout, pods []Pod, now time.Time, handover time.D
 		}
 	}
 	return next
+}
+
+// since sets Since of the layout that follows before.
+func (l *Layout) since(before Layout) {
+	l.Since = before.Since
+	if l.Listed > before.Listed && (l.Since == 0 || before.Listed < l.Since) {
+		l.Since = before.Listed
+	}
+	if l.Listed <= l.Since {
+		l.Since = 0
+	}
 }
 
 // handOver adds the hand-over of slot, which one of pods held before, if another pod holds it now, or none has to. listed is the
@@ -145,6 +157,9 @@ func (l Layout) IsPreparing(now time.Time) bool {
 	return now.Unix() < l.Was.Move || slices.ContainsFunc(l.Olds, func(old Old) bool { return now.Unix() < old.Move })
 }
 
+// ListName returns the name of the ConfigMap with the list of nodes of the Memcached called memcached.
+func ListName(memcached string) string { return memcached + "-proxy-nodes" }
+
 // List returns the file of nodes of the proxies of a Memcached, as proxy.lua reads it. number is how many nodes it has where l
 // says nothing of that.
 func (l Layout) List(memcached, namespace string, number, port int32) string {
@@ -163,6 +178,9 @@ func (l Layout) List(memcached, namespace string, number, port int32) string {
 	if l.Was.Number > 0 {
 		fmt.Fprintf(&list, "was %d %d %d\n", l.Was.Number, l.Was.Move, l.Was.Leave)
 	}
+	if l.Since > 0 {
+		fmt.Fprintf(&list, "since %d\n", l.Since)
+	}
 	return list.String()
 }
 
@@ -172,7 +190,7 @@ func (l Layout) WithList(list string) Layout {
 	for lines.Scan() {
 		var old Old
 		var was Was
-		var port int
+		var port, since int
 		switch line := lines.Text(); {
 		case strings.HasPrefix(line, "- "):
 			l.Listed++
@@ -181,6 +199,8 @@ func (l Layout) WithList(list string) Layout {
 			l.Olds = append(l.Olds, old)
 		case scan(line, "was %d %d %d", &was.Number, &was.Move, &was.Leave):
 			l.Was = was
+		case scan(line, "since %d", &since):
+			l.Since = since
 		}
 	}
 	return l

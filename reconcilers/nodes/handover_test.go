@@ -76,15 +76,16 @@ func TestHandOver_Lists(t *testing.T) {
 			{77, 2, "a b", "0, 1"},
 		},
 		"to a new pod": {
-			start, {0, 4, "a b c d!", "0, 1, 2"}, {2, 4, "a b c d", "0, 1, 2, 3, was 3 100012 100072"},
-			{77, 4, "a b c d", "0, 1, 2, 3, was 3 100012 100072"}, {78, 4, "a b c d", "0, 1, 2, 3"},
+			start, {0, 4, "a b c d!", "0, 1, 2"}, {2, 4, "a b c d", "0, 1, 2, 3, was 3 100012 100072, since 3"},
+			{77, 4, "a b c d", "0, 1, 2, 3, was 3 100012 100072, since 3"}, {78, 4, "a b c d", "0, 1, 2, 3, since 3"},
 		},
 		"to new pods one after the other": {
-			start, {0, 5, "a b c d e!", "0, 1, 2, 3, was 3 100010 100070"}, {3, 5, "a b c d e", "0, 1, 2, 3, was 3 100010 100070"},
-			{76, 5, "a b c d e", "0, 1, 2, 3, 4, was 4 100086 100146"},
+			start, {0, 5, "a b c d e!", "0, 1, 2, 3, was 3 100010 100070, since 3"}, {3, 5, "a b c d e", "0, 1, 2, 3, was 3 100010 100070, since 3"},
+			{76, 5, "a b c d e", "0, 1, 2, 3, 4, was 4 100086 100146, since 3"}, {150, 4, "a b c d e", "0, 1, 2, 3, old 5 ip5 100160 100220, was 5 100160 100220, since 3"},
+			{151, 3, "a b c d e-", "0, 1, 2, old 4 ip4 100161 100221, old 5 ip5 100160 100220, was 4 100161 100220"},
 		},
 		"back before it is over": {
-			start, {0, 4, "a b c d", "0, 1, 2, 3, was 3 100010 100070"}, {20, 3, "a b c d", "0, 1, 2, old 4 ip4 100030 100090, was 4 100030 100090"},
+			start, {0, 4, "a b c d", "0, 1, 2, 3, was 3 100010 100070, since 3"}, {20, 3, "a b c d", "0, 1, 2, old 4 ip4 100030 100090, was 4 100030 100090"},
 		},
 		"to another slot": { // The Deployment has deleted a pod that is needed, in place of one that is not.
 			start, {0, 2, "a b c", "0, 1, old 3 ip3 100010 100070, was 3 100010 100070"},

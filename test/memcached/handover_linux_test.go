@@ -43,7 +43,7 @@ func handOvers(t *testing.T) map[string]handOver {
 	shrunk, s := lines(3)
 	return map[string]handOver{
 		"one of two is replaced and a third added": {g[0] + g[1], g[2] + g[1] + g[3], func(move, leave time.Time) string {
-			return old(1, grown[0], move, leave) + was(2, move, leave)
+			return old(1, grown[0], move, leave) + was(2, move, leave) + "since 2\n"
 		}},
 		"three become two": {s[0] + s[1] + s[2], s[0] + s[1], func(move, leave time.Time) string {
 			return was(3, move, leave) + old(3, shrunk[2], move, leave)
@@ -51,7 +51,7 @@ func handOvers(t *testing.T) map[string]handOver {
 	}
 }
 
-// listed gives p another file of nodes, and waits until it has begun to read that.
+// listed gives p another file of nodes, and waits until it has begun to read that. It uses a file when it begins to read the next one.
 func (p *proxy) listed(t *testing.T, c *text, lines string) {
 	t.Helper()
 	reloads := func() string {
@@ -60,8 +60,11 @@ func (p *proxy) listed(t *testing.T, c *text, lines string) {
 		return count
 	}
 	before := reloads()
-	p.list(t, lines)
-	testenv.Eventually(t, "the proxy should read the file", func() bool { return reloads() != before })
+	testenv.Eventually(t, "the proxy should read the file", func() bool {
+		lines += "\n" // Another text, since a reload that was counted before may read the file only now.
+		p.list(t, lines)
+		return reloads() != before
+	})
 }
 
 func TestHandOver_AnswersAsWithoutOne(t *testing.T) {
@@ -107,7 +110,7 @@ func TestHandOver_KeepsItems(t *testing.T) {
 			now := time.Now()
 			lines := change.after + change.meanwhile(now.Add(-time.Hour), now.Add(time.Hour))
 			p.listed(t, c, lines)
-			p.listed(t, c, lines+"\n") // All its threads use a file when the next one is read.
+			p.listed(t, c, lines)
 			for i := range n {
 				key := fmt.Sprintf("key-%d", i)
 				switch i % 10 {
@@ -130,7 +133,7 @@ func TestHandOver_KeepsItems(t *testing.T) {
 				}
 			}
 			p.listed(t, c, change.after)
-			p.listed(t, c, change.after+"\n")
+			p.listed(t, c, change.after)
 			for key, item := range want {
 				got := c.ask(t, "mg "+key+" f t v")
 				if !sameItem(got, item) {
@@ -155,6 +158,44 @@ func sameItem(got, want string) bool {
 	gotRest, gotTTL := ttl(got)
 	wantRest, wantTTL := ttl(want)
 	return gotRest == wantRest && gotTTL <= wantTTL && gotTTL > wantTTL-300 && (gotTTL < 0) == (wantTTL < 0)
+}
+
+// What is changed while there are more nodes is not found again when there are fewer: neither where the key belonged before they
+// came, nor where it belonged in between.
+func TestHandOver_LeavesNothingOld(t *testing.T) {
+	t.Parallel()
+	servers, _ := startServers(t, 4)
+	p := startProxy(t, servers[0].line()+servers[1].line(), "")
+	c := p.text(t)
+	keys := c.fill(t, 200)
+	lines := servers[0].line() + servers[1].line()
+	times := fmt.Sprintf("%d %d\n", time.Now().Add(-time.Hour).Unix(), time.Now().Add(time.Hour).Unix())
+	for i, step := range []string{"was 2 " + times + "since 2\n", "since 2\n", "was 3 " + times + "since 2\n", "since 2\n"} {
+		if i%2 == 0 {
+			lines += servers[2+i/2].line()
+		}
+		p.listed(t, c, lines+step)
+		p.listed(t, c, lines+step)
+		if found := len(c.hits(t, keys)); found < len(keys) {
+			t.Errorf("with the list\n%s\n%d of %d keys are found", lines+step, found, len(keys))
+		}
+	}
+	for i, key := range keys {
+		c.ask(t, []string{"delete " + key, "set " + key + " 0 0 3|new"}[i%2])
+	}
+	for _, n := range []int{3, 2} {
+		lines := ""
+		for _, s := range servers[:n] {
+			lines += s.line()
+		}
+		p.listed(t, c, lines)
+		p.listed(t, c, lines)
+		for _, key := range keys {
+			if got := c.ask(t, "get "+key); strings.Contains(got, " 1|v|") {
+				t.Errorf("with %d nodes: get %s: %s, which had been changed", n, key, got)
+			}
+		}
+	}
 }
 
 // During a hand-over whose old node is lost, requests are answered as if there were none.
@@ -198,7 +239,9 @@ func client(ctx context.Context, t *testing.T, name, port string) (made []operat
 		case n < 7:
 			o.isRead = true
 			if fields := strings.Split(c.ask(t, "get "+o.key), "|"); len(fields) == 3 {
-				o.value = fields[1]
+				if o.value = fields[1]; o.value == "" {
+					t.Errorf("get %s: an empty item, which no client stored", o.key)
+				}
 			}
 		case n < 9:
 			o.value = fmt.Sprintf("%s-%d", name, i)

@@ -12,6 +12,9 @@
 -- Hand-over: where a key has another node than before, that of before is known for a while, from a line
 --   old <place> <host> <port> <move> <leave>   another node is at that place, counted from 1, or none any more
 --   was <number> <move> <leave>                there was another number of nodes
+--   since <number>                             there have been fewer nodes, that number at least; it stays
+-- A key that a new node took over may be left on its nodes of before: what is changed is deleted there too, so that it is not found
+-- again when there are fewer nodes one day.
 -- <move> and <leave> are seconds since 1970, by which all proxies change their ways at the same time:
 --   until <move>, while the file reaches the proxies: they use the old node, and what is changed there is deleted from the new one
 --   until <leave>:          a read asks the new node and, on a miss, the old one, whose item it copies; a change is made on the old
@@ -61,6 +64,7 @@ local kinds = {
   was = { "^was (%d+) (%d+) (%d+)$", function(list, number, move, leave)
     list.was = { number = tonumber(number), move = tonumber(move), leave = tonumber(leave) }
   end },
+  since = { "^since (%d+)$", function(list, number) list.since = tonumber(number) end },
 }
 
 local function parse(text)
@@ -129,10 +133,11 @@ local function hash_of(key)
 end
 
 -- Where a key belongs among a number of nodes, from 1: jump consistent hashing (Lamping and Veach, 2014). With a node more, keys
--- move to that one only.
-local function place_of(hash, number)
+-- move to that one only. Where since and formers are given, it adds to formers where the key belonged among fewer, at least since.
+local function place_of(hash, number, since, formers)
   local place, following = 0, 0
   while following < number do
+    if formers and following > 0 and following >= since then formers[#formers + 1] = place + 1 end
     place = following
     hash = hash * 2862933555777941757 + 1
     following = floor((place + 1) * (2147483648.0 / ((hash >> 33) + 1)))
@@ -208,7 +213,7 @@ local function is_answer(response)
 end
 
 -- Each node has four handles, of which each serves one request: for the client's, to delete a key, and for the two steps of a copy.
--- Without a hand-over it has the first one only.
+-- Without a hand-over it has the first one only, and the second with since.
 local ASK, DELETE, FIRST, SECOND = 1, 2, 3, 4
 
 local PREPARE, MOVE, LEAVE = 1, 2, 3
@@ -281,6 +286,16 @@ local function copy(context, request, old, new)
   mcp.stat(3, 1)
 end
 
+-- Deletes the request's key from the nodes where it belonged among fewer, but for old and new, which hand_over knows.
+local function delete_from_others(context, request, list, hash, old, new)
+  local formers = {}
+  place_of(hash, #list.nodes, list.since, formers)
+  for _, place in ipairs(formers) do
+    local node = list.nodes[place]
+    if node.label ~= old.label and node.label ~= new.label then context:enqueue_and_wait(deletion(request), node.handles[DELETE]) end
+  end
+end
+
 -- What a hand-over makes of a request: the response, or nil where the new node is to be used as if there were no hand-over, and whether
 -- that was asked in vain.
 local function hand_over(context, request, old, new, step)
@@ -321,14 +336,17 @@ local function route(context, list)
   return function(request)
     local hash = hash_of(request:key())
     local place = place_of(hash, number)
-    local new, response, asked, hides_empty = nodes[place], nil, false, false
+    local new, old, step = nodes[place], nil, nil
     if in_hand_over then
-      local old, step = old_of(list, hash, place)
-      if old and step and old.label ~= new.label then
-        response, asked = hand_over(context, request, old, new, step)
-        if response then return response end
-        hides_empty = step == LEAVE and effect_of(request) == READ
-      end
+      old, step = old_of(list, hash, place)
+      if not step or old and old.label == new.label then old = nil end
+    end
+    if list.since and effect_of(request) == CHANGE then delete_from_others(context, request, list, hash, old or new, new) end
+    local response, asked, hides_empty = nil, false, false
+    if old then
+      response, asked = hand_over(context, request, old, new, step)
+      if response then return response end
+      hides_empty = step == LEAVE and effect_of(request) == READ
     end
     if not asked then
       response = context:enqueue_and_wait(request, new.handles[ASK])
@@ -350,7 +368,7 @@ end
 
 function mcp_config_routes(list)
   local routes = mcp.funcgen_new()
-  local last = (list.was or next(list.olds)) and SECOND or ASK
+  local last = (list.was or next(list.olds)) and SECOND or list.since and DELETE or ASK
   local function add(node)
     node.handles = {}
     for i = ASK, last do node.handles[i] = routes:new_handle(node.pool) end
