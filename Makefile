@@ -206,8 +206,8 @@ e2e-olm: kube-node kustomize $(addprefix $(BIN)/,helm3 operator-sdk scorecard-te
 	hack/e2e-olm.sh $(E2EFLAGS)
 
 .PHONY: keys
-keys: kube-node $(TEST_TOOLS) ## Measure what changes of a cache cost its clients: keys, errors, time; on two local nodes, ten minutes (root).
-	E2E_PACKAGES=./test/e2e/keys hack/e2e.sh -v $(E2EFLAGS)
+keys: kube-node $(TEST_TOOLS) ## Measure what changes of a cache cost its clients: keys, errors, time, hit ratio; on two local nodes, half an hour (root).
+	E2E_PACKAGES=./test/e2e/keys hack/e2e.sh -v -timeout 60m $(E2EFLAGS)
 
 .PHONY: load
 load: $(OPERANDS) ## Load memcached within its memory limit: 27 combinations of memory, items and connections, 10 minutes each, half an hour together (root).

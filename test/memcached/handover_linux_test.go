@@ -72,7 +72,7 @@ func TestHandOver_AnswersAsWithoutOne(t *testing.T) {
 	for kind, change := range handOvers(t) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			p := startProxy(t, change.before, "")
+			p := startPatientProxy(t, change.before)
 			c := p.text(t)
 			for step, times := range map[string][2]time.Duration{
 				"prepare": {time.Hour, 2 * time.Hour}, "move": {-time.Hour, time.Hour}, "leave": {-2 * time.Hour, -1 * time.Second}, "over": {-2 * time.Hour, -time.Hour},
@@ -98,7 +98,7 @@ func TestHandOver_KeepsItems(t *testing.T) {
 	for kind, change := range handOvers(t) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			p := startProxy(t, change.before, "")
+			p := startPatientProxy(t, change.before)
 			c := p.text(t)
 			const n = 300
 			want := map[string]string{}
@@ -165,7 +165,7 @@ func sameItem(got, want string) bool {
 func TestHandOver_LeavesNothingOld(t *testing.T) {
 	t.Parallel()
 	servers, _ := startServers(t, 4)
-	p := startProxy(t, servers[0].line()+servers[1].line(), "")
+	p := startPatientProxy(t, servers[0].line()+servers[1].line())
 	c := p.text(t)
 	keys := c.fill(t, 200)
 	lines := servers[0].line() + servers[1].line()
@@ -309,7 +309,7 @@ func TestHandOver_NeverReadsOldValues(t *testing.T) {
 			var clients sync.WaitGroup
 			var proxies []*proxy
 			for i := range 2 {
-				p := startProxy(t, change.before, "")
+				p := startPatientProxy(t, change.before)
 				p.text(t)
 				proxies = append(proxies, p)
 				for j := range 3 {
@@ -331,7 +331,7 @@ func TestHandOver_NeverReadsOldValues(t *testing.T) {
 				}
 			}
 			now := time.Now()
-			move, leave := now.Add(6*time.Second), now.Add(10*time.Second)
+			move, leave := now.Add(10*time.Second), now.Add(14*time.Second)
 			give(func(skew time.Duration) string {
 				return change.after + change.meanwhile(move.Add(skew), leave.Add(skew))
 			})

@@ -80,11 +80,34 @@ func startProxy(t *testing.T, lines, resolvConf string) *proxy {
 // startProxyFor starts a proxy that is rendered for g.
 func startProxyFor(t *testing.T, g given, lines, resolvConf string) *proxy {
 	t.Helper()
+	return startProxyWith(t, g, lines, resolvConf, filepath.Join(repository, "manifests", "components", "proxy"))
+}
+
+// startPatientProxy starts a proxy of the nodes in lines that waits for their answers for long. On a busy machine, a node may count as
+// down otherwise, and a stand-in be used.
+func startPatientProxy(t *testing.T, lines string) *proxy {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, "manifests", "components", "proxy", "proxy.lua"))
+	testenv.NoError(t, err)
+	const times = "local CONNECT, READ, RETRY = 0.5, 0.5, 1"
+	if !strings.Contains(string(text), times) {
+		t.Fatalf("proxy.lua has no %q", times)
+	}
+	routes := t.TempDir()
+	testenv.NoError(t, os.Chmod(routes, 0o755))
+	patient := strings.Replace(string(text), times, "local CONNECT, READ, RETRY = 60, 60, 1", 1)
+	testenv.NoError(t, os.WriteFile(filepath.Join(routes, "proxy.lua"), []byte(patient), 0o644)) //nolint:gosec // the container's user reads it
+	return startProxyWith(t, given{spec: "proxy: {size: 1}"}, lines, "", routes)
+}
+
+// startProxyWith starts a proxy with the proxy.lua in the directory routes.
+func startProxyWith(t *testing.T, g given, lines, resolvConf, routes string) *proxy {
+	t.Helper()
 	p := &proxy{pod: pod{port: freePort(t), ended: make(chan struct{})}, nodes: t.TempDir()}
 	testenv.NoError(t, os.Chmod(p.nodes, 0o755))
 	p.list(t, lines)
 	p.spec = rendered(t, g, "cache-proxy", p.port)
-	routes, err := filepath.Abs(filepath.Join(repository, "manifests", "components", "proxy"))
+	routes, err := filepath.Abs(routes)
 	testenv.NoError(t, err)
 	p.volumes = volumesOf(t, p.spec, g.secrets)
 	p.volumes["proxy"], p.volumes["nodes"] = &volume{dir: routes}, &volume{dir: p.nodes}

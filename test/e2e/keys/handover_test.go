@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,33 +25,83 @@ import (
 	"github.com/example/memcached-operator/test/traffic"
 )
 
-// plannedChanges are made to all of mcs.
-var plannedChanges = []struct {
-	what string
-	make func(t *testing.T, mcs []*cachev1alpha1.Memcached)
-}{
-	{"another image", patching(`{"image":"` + cluster.Image + `"}`)},
-	{"more memory", patching(`{"memory":"20Mi"}`)},
-	{"another annotation", patching(`{"podMetadata":{"annotations":{"example.com/changed":"1"}}}`)},
-	{"the operator restarts", func(t *testing.T, _ []*cachev1alpha1.Memcached) {
+// plannedChange is made to all Memcacheds of a namespace by a patch of their spec, and to a plain Deployment by kubectl.
+type plannedChange struct {
+	what  string
+	spec  string
+	plain []string
+	// also is what else is done; nil for nothing.
+	also func(t *testing.T)
+}
+
+var plannedChanges = []plannedChange{
+	{what: "another image", spec: `{"image":"` + cluster.Image + `"}`, plain: []string{"set", "image", "deployment/plain", "memcached=" + cluster.Image}},
+	{what: "more memory", spec: `{"memory":"20Mi"}`, plain: []string{
+		"patch", "deployment", "plain", "--type=json", `--patch=[{"op":"replace","path":"/spec/template/spec/containers/0/args/0","value":"--memory-limit=20"}]`,
+	}},
+	{what: "another annotation", spec: `{"podMetadata":{"annotations":{"example.com/changed":"1"}}}`, plain: []string{
+		"patch", "deployment", "plain", `--patch={"spec":{"template":{"metadata":{"annotations":{"example.com/changed":"1"}}}}}`,
+	}},
+	{what: "the operator restarts", also: func(t *testing.T) {
 		suite.Kubectl(t, "delete", "pod", "--all-namespaces", "--selector=control-plane=controller-manager", "--wait=false")
 	}},
-	{"a node is drained", func(t *testing.T, _ []*cachev1alpha1.Memcached) {
+	{what: "a node is drained", also: func(t *testing.T) {
 		t.Cleanup(func() { suite.Kubectl(t, "uncordon", "node2") })
 		suite.Kubectl(t, "drain", "node2", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout="+testenv.Timeout.String())
 		suite.Kubectl(t, "uncordon", "node2")
 	}},
-	{"size 3 becomes 4", patching(`{"size":4}`)},
-	{"size 4 becomes 3", patching(`{"size":3}`)},
+	{what: "size 3 becomes 4", spec: `{"size":4}`, plain: []string{"scale", "deployment/plain", "--replicas=4"}},
+	{what: "size 4 becomes 3", spec: `{"size":3}`, plain: []string{"scale", "deployment/plain", "--replicas=3"}},
 }
 
-func patching(spec string) func(*testing.T, []*cachev1alpha1.Memcached) {
-	return func(t *testing.T, mcs []*cachev1alpha1.Memcached) {
-		for _, mc := range mcs {
-			suite.Patch(t, mc, `{"spec":`+spec+`}`)
+func (c plannedChange) make(t *testing.T, mcs []*cachev1alpha1.Memcached) {
+	t.Helper()
+	namespace := mcs[0].Namespace
+	if c.also != nil {
+		c.also(t)
+	}
+	if c.spec != "" {
+		suite.Kubectl(t, append([]string{"--namespace=" + namespace}, c.plain...)...)
+	}
+	for _, mc := range mcs {
+		if c.spec != "" {
+			suite.Patch(t, mc, `{"spec":`+c.spec+`}`)
 		}
 	}
+	for _, mc := range mcs {
+		settled(t, mc)
+	}
+	suite.Kubectl(t, "--namespace="+namespace, "rollout", "status", "deployment/plain")
+	noHandOver(t, namespace)
 }
+
+// plain is a Deployment as one would write it, and a Service in front of it.
+const plain = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: plain}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: plain}}
+  template:
+    metadata: {labels: {app: plain}}
+    spec:
+      securityContext: {runAsNonRoot: true, runAsUser: 11211, seccompProfile: {type: RuntimeDefault}}
+      containers:
+      - name: memcached
+        image: ` + cluster.OldImage + `
+        args: [--memory-limit=16]
+        ports: [{containerPort: 11211}]
+        readinessProbe: {tcpSocket: {port: 11211}}
+        securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: plain}
+spec:
+  selector: {app: plain}
+  ports: [{port: 11211}]
+`
 
 // course is what an application saw of a change: the seconds from before on, of which the change is at at.
 type course struct {
@@ -67,8 +118,8 @@ const (
 	keysInUse, valueBytes, requestRate = 8000, 8000, 1500
 )
 
-// TestHandOver_HidesPlannedChanges has two applications, each with a cache of its own in front of its database, through planned changes:
-// one cache hands over, the other has proxies alone. It prints what the hit ratio loses.
+// TestHandOver_HidesPlannedChanges has three applications, each with a cache of its own in front of its database, through planned changes:
+// one cache hands over, one has proxies alone, and one is a plain Deployment. It prints what the hit ratio loses.
 func TestHandOver_HidesPlannedChanges(t *testing.T) {
 	namespace := suite.NewNamespace(t)
 	n := newNode(t)
@@ -82,18 +133,16 @@ func TestHandOver_HidesPlannedChanges(t *testing.T) {
 	if mcs[0].Name != "kept" {
 		mcs[0], mcs[1] = mcs[1], mcs[0]
 	}
-	var loads []*traffic.Load
-	for _, mc := range mcs {
+	suite.KubectlInput(t, plain, "--namespace="+namespace, "apply", "-f", "-")
+	names, endpoints := []string{"hand-over", "proxies alone", "plain Deployment"}, []string{"", "", "plain." + namespace + ".svc:11211"}
+	for i, mc := range mcs {
 		suite.Ready(t, mc)
-		host, port, err := net.SplitHostPort(mc.Status.Endpoint)
-		testenv.NoError(t, err)
-		loads = append(loads, traffic.Start(t.Context(), traffic.Options{Keys: keysInUse, ValueBytes: valueBytes, Rate: requestRate, Timeout: 5 * time.Second, Dial: func(ctx context.Context) (net.Conn, error) {
-			addresses, err := n.lookUp(ctx, host)
-			if err != nil || len(addresses) == 0 {
-				return nil, fmt.Errorf("%s has the addresses %v: %w", host, addresses, err)
-			}
-			return n.dial(ctx, "tcp", net.JoinHostPort(addresses[0], port))
-		}}))
+		endpoints[i] = mc.Status.Endpoint
+	}
+	suite.Kubectl(t, "--namespace="+namespace, "rollout", "status", "deployment/plain")
+	var loads []*traffic.Load
+	for _, endpoint := range endpoints {
+		loads = append(loads, startLoad(t, n, endpoint))
 	}
 	var courses []course
 	t.Log("| change | cache | hit ratio before | dip in points | seconds of more than a point | errors | stale reads |")
@@ -104,10 +153,6 @@ func TestHandOver_HidesPlannedChanges(t *testing.T) {
 			starts = append(starts, len(load.Seconds())-margin)
 		}
 		change.make(t, mcs)
-		for _, mc := range mcs {
-			settled(t, mc)
-		}
-		noHandOver(t, namespace)
 		pass(t, margin)
 		c := course{what: change.what, at: margin}
 		for i, load := range loads {
@@ -121,8 +166,8 @@ func TestHandOver_HidesPlannedChanges(t *testing.T) {
 				}
 				all.Errors, all.Stale = all.Errors+s.Errors, all.Stale+s.Stale
 			}
-			t.Logf("| %s (%d s) | %s | %.1f %% | %.1f | %d | %d | %d |", change.what, len(seconds)-2*margin, mcs[i].Name, 100*before.Ratio(), dip.Points, dip.Seconds, all.Errors, all.Stale)
-			if mcs[i].Name == "kept" && all.Stale > 0 {
+			t.Logf("| %s (%d s) | %s | %.1f %% | %.1f | %d | %d | %d |", change.what, len(seconds)-2*margin, names[i], 100*before.Ratio(), dip.Points, dip.Seconds, all.Errors, all.Stale)
+			if i == 0 && all.Stale > 0 {
 				t.Errorf("%s: %d stale reads", change.what, all.Stale)
 			}
 		}
@@ -131,6 +176,20 @@ func TestHandOver_HidesPlannedChanges(t *testing.T) {
 	if picture := os.Getenv("PICTURE"); picture != "" {
 		testenv.NoError(t, os.WriteFile(picture, []byte(draw(courses)), 0o644)) //nolint:gosec // a page shows it
 	}
+}
+
+// startLoad starts an application that uses the cache at endpoint.
+func startLoad(t *testing.T, n *node, endpoint string) *traffic.Load {
+	t.Helper()
+	host, port, err := net.SplitHostPort(endpoint)
+	testenv.NoError(t, err)
+	return traffic.Start(t.Context(), traffic.Options{Keys: keysInUse, ValueBytes: valueBytes, Rate: requestRate, Timeout: 5 * time.Second, Dial: func(ctx context.Context) (net.Conn, error) {
+		addresses, err := n.lookUp(ctx, host)
+		if err != nil || len(addresses) == 0 {
+			return nil, fmt.Errorf("%s has the addresses %v: %w", host, addresses, err)
+		}
+		return n.dial(ctx, "tcp", net.JoinHostPort(addresses[0], port))
+	}})
 }
 
 // noHandOver waits until no hand-over is running, and no pod terminates.
@@ -151,7 +210,7 @@ func pass(t *testing.T, seconds int) {
 	testenv.Eventually(t, "time should pass", func() bool { return time.Now().After(until) })
 }
 
-// draw returns an SVG picture of courses: for each the hit ratios second by second, of the cache that hands over in green.
+// draw returns an SVG picture of courses: for each the hit ratios second by second, from 50 % on.
 func draw(courses []course) string {
 	const width, height, left = 2, 60, 150
 	longest := 0
@@ -161,24 +220,26 @@ func draw(courses []course) string {
 	var svg strings.Builder
 	fmt.Fprintf(&svg, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n", left+width*longest+50, len(courses)*(height+20)+30)
 	svg.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n")
+	colors := []string{"#292", "#c22", "#88f"}
 	for i, c := range courses {
 		top := i*(height+20) + 10
 		fmt.Fprintf(&svg, `<text x="5" y="%d">%s</text>`+"\n", top+height/2, c.what)
-		for _, line := range []int{0, 50, 100} {
-			y := top + height - height*line/100
-			fmt.Fprintf(&svg, `<path d="M%d %dh%d" stroke="#ddd"/><text x="%d" y="%d" fill="#888">%d %%</text>`+"\n", left, y, width*longest, left+width*longest+5, y+4, line)
+		for _, percent := range []int{50, 75, 100} {
+			y := top + (100-percent)*height/50
+			fmt.Fprintf(&svg, `<path d="M%d %dh%d" stroke="#ddd"/><text x="%d" y="%d" fill="#888">%d %%</text>`+"\n", left, y, width*longest, left+width*longest+5, y+4, percent)
 		}
 		fmt.Fprintf(&svg, `<path d="M%d %dv%d" stroke="#888" stroke-dasharray="3"/>`+"\n", left+width*c.at, top, height)
-		for j, color := range []string{"#2a2", "#c22"} {
+		for j, color := range slices.Backward(colors) {
 			var points []string
-			for x, s := range c.seconds[j] {
+			for x, s := range c.seconds[j][:len(c.seconds[j])-1] {
 				if s.Hits+s.Misses+s.Errors > 0 {
-					points = append(points, fmt.Sprintf("%d,%.1f", left+width*x, float64(top+height)-height*s.Ratio()))
+					points = append(points, fmt.Sprintf("%d,%.1f", left+width*x, float64(top)+2*height*(1-max(s.Ratio(), 0.5))))
 				}
 			}
 			fmt.Fprintf(&svg, `<polyline points="%s" fill="none" stroke="%s"/>`+"\n", strings.Join(points, " "), color)
 		}
 	}
-	fmt.Fprintf(&svg, `<text x="%d" y="%d"><tspan fill="#2a2">hand-over</tspan>, <tspan fill="#c22">proxies alone</tspan>: the hit ratio, by seconds</text>`+"\n</svg>\n", left, len(courses)*(height+20)+20)
+	fmt.Fprintf(&svg, `<text x="5" y="%d">The hit ratio by seconds: <tspan fill="%s">hand-over</tspan>, <tspan fill="%s">proxies alone</tspan>, <tspan fill="%s">a plain Deployment</tspan></text>`+"\n</svg>\n",
+		len(courses)*(height+20)+20, colors[0], colors[1], colors[2])
 	return svg.String()
 }
