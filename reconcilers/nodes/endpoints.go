@@ -83,6 +83,9 @@ type Layout struct {
 	Families []discoveryv1.AddressType
 	// Listed is how many of the names, the first ones, clients with a list of nodes know; 0 for none yet.
 	Listed int
+	// ByAddress has the list name the pods by their addresses: by the name of a slot, a proxy that connects before it has the list of a
+	// hand-over would reach the new pod when others still use the old one.
+	ByAddress bool
 	// Olds and Was are the hand-overs, from other pods and from another number of them, that these clients know of.
 	Olds []Old
 	Was  Was

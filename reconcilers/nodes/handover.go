@@ -70,11 +70,11 @@ func (l Layout) NextChange() time.Time { return l.Was.end() }
 // is being deleted, or is not needed any more, hands its keys over to the pods that have them next. The proxies learn of a larger
 // number of nodes when the hand-over of its last change is over. handover is how long the keys of new pods are moved; with 0 none begins.
 func (l Layout) HandOver(next Layout, pods []Pod, now time.Time, handover time.Duration) Layout {
+	next.ByAddress = handover > 0
 	if l.Listed == 0 || next.Listed == 0 {
 		return next
 	}
 	for _, old := range l.Olds {
-		// As long as the pod exists, proxies may be connected to it by the name of its slot.
 		if old.arePossible(now) && slices.ContainsFunc(pods, func(pod Pod) bool { return slices.Contains(pod.Addresses, old.Address) }) {
 			next.Olds = append(next.Olds, old)
 		}
@@ -165,9 +165,8 @@ func ListName(memcached string) string { return memcached + "-proxy-nodes" }
 func (l Layout) List(memcached, namespace string, number, port int32) string {
 	var list strings.Builder
 	for ordinal, host := range Hosts(memcached, namespace, cmp.Or(int32(l.Listed), number, 1)) { // also at size 0: a list must have a node
-		// By its address during a hand-over: proxies are still connected to the old node by the name.
 		i := slices.IndexFunc(l.Slots, func(s Slot) bool { return s.Ordinal == ordinal && len(s.Addresses) > 0 })
-		if i >= 0 && slices.ContainsFunc(l.Olds, func(old Old) bool { return old.Ordinal == ordinal }) {
+		if l.ByAddress && i >= 0 {
 			host = l.Slots[i].Addresses[0]
 		}
 		fmt.Fprintf(&list, "- %s %d\n", host, port)
@@ -190,10 +189,12 @@ func (l Layout) WithList(list string) Layout {
 	for lines.Scan() {
 		var old Old
 		var was Was
+		var host string
 		var port, since int
 		switch line := lines.Text(); {
-		case strings.HasPrefix(line, "- "):
+		case scan(line, "- %s %d", &host, &port):
 			l.Listed++
+			l.ByAddress = l.ByAddress || net.ParseIP(host) != nil
 		case scan(line, "old %d %s %d %d %d", &old.Ordinal, &old.Address, &port, &old.Move, &old.Leave) && net.ParseIP(old.Address) != nil:
 			old.Ordinal--
 			l.Olds = append(l.Olds, old)

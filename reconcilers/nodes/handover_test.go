@@ -55,43 +55,43 @@ func TestHandOver_Lists(t *testing.T) {
 		size       int
 		pods, want string
 	}
-	start := step{-100, 3, "a b c", "0, 1, 2"}
+	start := step{-100, 3, "a b c", "ip1, ip2, ip3"}
 	for name, steps := range map[string][]step{
 		"from a pod that is being deleted": {
-			start, {1, 3, "a- b c d!", "0, 1, 2"}, {5, 3, "a- b c d", "ip4, 1, 2, old 1 ip1 100015 100070"},
-			{6, 3, "a- b c d", "ip4, 1, 2, old 1 ip1 100015 100070"}, {90, 3, "a- b c d", "ip4, 1, 2, old 1 ip1 100015 100070"}, {91, 3, "b c d", "0, 1, 2"},
+			start, {1, 3, "a- b c d!", "ip1, ip2, ip3"}, {5, 3, "a- b c d", "ip4, ip2, ip3, old 1 ip1 100015 100070"},
+			{6, 3, "a- b c d", "ip4, ip2, ip3, old 1 ip1 100015 100070"}, {90, 3, "a- b c d", "ip4, ip2, ip3, old 1 ip1 100015 100070"}, {91, 3, "b c d", "ip4, ip2, ip3"},
 		},
 		"from two pods": {
-			start, {5, 3, "a- b c d", "ip4, 1, 2, old 1 ip1 100015 100070"},
-			{7, 3, "a- b- c d e", "ip4, ip5, 2, old 1 ip1 100015 100070, old 2 ip2 100017 100070"},
+			start, {5, 3, "a- b c d", "ip4, ip2, ip3, old 1 ip1 100015 100070"},
+			{7, 3, "a- b- c d e", "ip4, ip5, ip3, old 1 ip1 100015 100070, old 2 ip2 100017 100070"},
 		},
 		"from a successor that is deleted": {
-			start, {5, 3, "a- b c d", "ip4, 1, 2, old 1 ip1 100015 100070"}, {9, 3, "a- b c d- e", "ip5, 1, 2, old 1 ip4 100019 100070"},
+			start, {5, 3, "a- b c d", "ip4, ip2, ip3, old 1 ip1 100015 100070"}, {9, 3, "a- b c d- e", "ip5, ip2, ip3, old 1 ip4 100019 100070"},
 		},
-		"not for a pod that is gone":         {start, {5, 3, "b c d", "0, 1, 2"}},
-		"not from a pod that does not serve": {start, {5, 3, "a!- b c d", "0, 1, 2"}},
-		"not when it is too late":            {start, {56, 3, "a- b c d", "0, 1, 2"}},
+		"not for a pod that is gone":         {start, {5, 3, "b c d", "ip4, ip2, ip3"}},
+		"not from a pod that does not serve": {start, {5, 3, "a!- b c d", "ip4, ip2, ip3"}},
+		"not when it is too late":            {start, {56, 3, "a- b c d", "ip4, ip2, ip3"}},
 		"to the others from one that is not needed": {
-			start, {0, 2, "a b c", "0, 1, old 3 ip3 100010 100070, was 3 100010 100070"}, {1, 2, "a b c-", "0, 1, old 3 ip3 100010 100070, was 3 100010 100070"},
-			{77, 2, "a b", "0, 1"},
+			start, {0, 2, "a b c", "ip1, ip2, old 3 ip3 100010 100070, was 3 100010 100070"}, {1, 2, "a b c-", "ip1, ip2, old 3 ip3 100010 100070, was 3 100010 100070"},
+			{77, 2, "a b", "ip1, ip2"},
 		},
 		"to a new pod": {
-			start, {0, 4, "a b c d!", "0, 1, 2"}, {2, 4, "a b c d", "0, 1, 2, 3, was 3 100012 100072, since 3"},
-			{77, 4, "a b c d", "0, 1, 2, 3, was 3 100012 100072, since 3"}, {78, 4, "a b c d", "0, 1, 2, 3, since 3"},
+			start, {0, 4, "a b c d!", "ip1, ip2, ip3"}, {2, 4, "a b c d", "ip1, ip2, ip3, ip4, was 3 100012 100072, since 3"},
+			{77, 4, "a b c d", "ip1, ip2, ip3, ip4, was 3 100012 100072, since 3"}, {78, 4, "a b c d", "ip1, ip2, ip3, ip4, since 3"},
 		},
 		"to new pods one after the other": {
-			start, {0, 5, "a b c d e!", "0, 1, 2, 3, was 3 100010 100070, since 3"}, {3, 5, "a b c d e", "0, 1, 2, 3, was 3 100010 100070, since 3"},
-			{76, 5, "a b c d e", "0, 1, 2, 3, 4, was 4 100086 100146, since 3"}, {150, 4, "a b c d e", "0, 1, 2, 3, old 5 ip5 100160 100220, was 5 100160 100220, since 3"},
-			{151, 3, "a b c d e-", "0, 1, 2, old 4 ip4 100161 100221, old 5 ip5 100160 100220, was 4 100161 100220"},
+			start, {0, 5, "a b c d e!", "ip1, ip2, ip3, ip4, was 3 100010 100070, since 3"}, {3, 5, "a b c d e", "ip1, ip2, ip3, ip4, was 3 100010 100070, since 3"},
+			{76, 5, "a b c d e", "ip1, ip2, ip3, ip4, ip5, was 4 100086 100146, since 3"}, {150, 4, "a b c d e", "ip1, ip2, ip3, ip4, old 5 ip5 100160 100220, was 5 100160 100220, since 3"},
+			{151, 3, "a b c d e-", "ip1, ip2, ip3, old 4 ip4 100161 100221, old 5 ip5 100160 100220, was 4 100161 100220"},
 		},
 		"back before it is over": {
-			start, {0, 4, "a b c d", "0, 1, 2, 3, was 3 100010 100070, since 3"}, {20, 3, "a b c d", "0, 1, 2, old 4 ip4 100030 100090, was 4 100030 100090"},
+			start, {0, 4, "a b c d", "ip1, ip2, ip3, ip4, was 3 100010 100070, since 3"}, {20, 3, "a b c d", "ip1, ip2, ip3, old 4 ip4 100030 100090, was 4 100030 100090"},
 		},
 		"to another slot": { // The Deployment has deleted a pod that is needed, in place of one that is not.
-			start, {0, 2, "a b c", "0, 1, old 3 ip3 100010 100070, was 3 100010 100070"},
-			{2, 2, "a- b c", "ip3, 1, old 1 ip1 100012 100070, old 3 ip3 100010 100070, was 3 100010 100070"},
+			start, {0, 2, "a b c", "ip1, ip2, old 3 ip3 100010 100070, was 3 100010 100070"},
+			{2, 2, "a- b c", "ip3, ip2, old 1 ip1 100012 100070, old 3 ip3 100010 100070, was 3 100010 100070"},
 		},
-		"none without pods": {start, {0, 0, "a- b- c-", "0"}, {1, 0, "a- b- c-", "0"}, {2, 1, "d", "0"}},
+		"none without pods": {start, {0, 0, "a- b- c-", "0"}, {1, 0, "a- b- c-", "0"}, {2, 1, "d", "ip4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
