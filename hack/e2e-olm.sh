@@ -61,7 +61,7 @@ platform_images() {
   push "quay.io/operator-framework/opm:v$(pinned opm)" opm
   program_image "quay.io/operator-framework/olm:v$(pinned olm)" -- olm catalog cpb
   push "quay.io/operator-framework/olm:v$(pinned olm)" olm
-  on_node crane push "$cache/images/memcached_1.6.45.tar" "$registry/memcached:1.6.45" > /dev/null
+  on_node crane push "$cache/images/memcached_1.6.45.tar" "$registry/library/memcached:1.6.45" > /dev/null
   on_node crane push "$cache/images/prom_memcached-exporter_v0.16.0.tar" "$registry/prom/memcached-exporter:v0.16.0" > /dev/null
 }
 
@@ -132,7 +132,7 @@ platform_images
 install_olm
 step 'releasing two versions into its registry'
 # Bundles by digests need every image in the registry, memcached and its exporter too.
-sed -i -E "s#value: (memcached|prom/memcached-exporter):#value: $registry/\\1:#" "$tree/src/config/manager/manager.yaml"
+sed -i -E "s#value: docker.io/(library/memcached|prom/memcached-exporter):#value: $registry/\\1:#" "$tree/src/config/manager/manager.yaml"
 release 0.0.1
 release 0.0.2 0.0.1
 catalog old 0.0.1

@@ -166,7 +166,7 @@ func TestReconcile_AdoptsDeploymentOfTutorial(t *testing.T) {
 		t.Errorf("the user's annotation is gone: %v", now.Annotations)
 	case len(now.Spec.Template.Spec.HostAliases) != 0:
 		t.Error("a field that the tutorial's operator set and we do not render is still there")
-	case container.Image != "memcached:1.6.45" || len(container.Command) != 1:
+	case container.Image != "docker.io/library/memcached:1.6.45" || len(container.Command) != 1:
 		t.Errorf("the container is still the tutorial's: %s %v", container.Image, container.Command)
 	case now.Labels["app.kubernetes.io/managed-by"] != "memcached-operator":
 		t.Errorf("the labels are %v", now.Labels)

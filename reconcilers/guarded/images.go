@@ -69,19 +69,41 @@ func Repository(image string) string {
 	return name
 }
 
-// Allow reports whether a pattern matches an image. Names are compared as they are
-// written: docker.io/library/memcached is not memcached.
+// Allow reports whether a pattern matches an image. The registry docker.io and its library may be written or not, in
+// both: memcached is docker.io/library/memcached.
 func (i Images) Allow(image string) bool {
-	repository := Repository(image)
+	repository := fullName(Repository(image))
 	if strings.Contains(repository, "..") {
 		return false
 	}
 	return slices.ContainsFunc(i, func(pattern string) bool {
 		if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
-			return strings.HasPrefix(repository, prefix)
+			return prefix == "" || strings.HasPrefix(repository, withRegistry(prefix))
 		}
-		return repository == pattern
+		return repository == fullName(pattern)
 	})
+}
+
+// fullName returns the repository called name with its registry and, of one that the default registry has in no other
+// directory, with the directory library.
+func fullName(name string) string {
+	name = withRegistry(name)
+	if rest, ok := strings.CutPrefix(name, defaultRegistry); ok && !strings.Contains(rest, "/") {
+		return defaultRegistry + "library/" + rest
+	}
+	return name
+}
+
+const defaultRegistry = "docker.io/"
+
+// withRegistry returns name behind the default registry, unless it names one: its first part does if it could not be a
+// directory, by a dot, a colon or a capital, or if it is localhost.
+func withRegistry(name string) string {
+	first, _, found := strings.Cut(name, "/")
+	if found && (first == "localhost" || strings.ContainsAny(first, ".:") || strings.ToLower(first) != first) {
+		return name
+	}
+	return defaultRegistry + name
 }
 
 // exclude reports whether an image is set and no pattern matches it.

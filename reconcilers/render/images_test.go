@@ -12,7 +12,7 @@ import (
 // others have, wherever the templates or the environment say so.
 func TestOperandImages_AreThoseOfTheTemplates(t *testing.T) {
 	t.Parallel()
-	r := mustNew(t, edited(t, inFile(t, deploymentFile, "image: memcached:1.6.45", "image: mirror.example.com/memcached:1.6.45")),
+	r := mustNew(t, edited(t, inFile(t, deploymentFile, "image: docker.io/library/memcached:1.6.45", "image: mirror.example.com/memcached:1.6.45")),
 		Defaults{ExporterImage: "mirror.example.com/exporter:1"})
 	for image, accepted := range map[cachev1alpha1.Image]bool{
 		"mirror.example.com/memcached:1.6.40": true,

@@ -3,8 +3,10 @@
 package render
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -113,7 +115,10 @@ func TestNew_AcceptsAnEditOfEachComponent(t *testing.T) {
 			tree[file] = append([]byte("# edited\n"), content...)
 		}
 	}
-	mustNew(t, tree, Defaults{})
+	edited, embedded := mustNew(t, tree, Defaults{}), mustNew(t, shipped(t), Defaults{})
+	if !slices.Equal(edited.kinds, embedded.kinds) || !maps.Equal(edited.optional, embedded.optional) {
+		t.Errorf("the shipped templates have the kinds %v (%v), which are built: %v (%v)", embedded.kinds, embedded.optional, edited.kinds, edited.optional)
+	}
 }
 
 func TestRender_DefaultsTheImage(t *testing.T) {
@@ -132,7 +137,7 @@ func TestRender_DefaultsTheImage(t *testing.T) {
 	if got := image(related, "testdata/memcacheds/own-image.yaml"); got != "registry.example.com:5000/memcached:1.6.38-alpine" {
 		t.Errorf("with spec.image the image is %s", got)
 	}
-	if got := image(Defaults{}, "testdata/memcacheds/plain.yaml"); !strings.HasPrefix(got, "memcached:") {
+	if got := image(Defaults{}, "testdata/memcacheds/plain.yaml"); !strings.HasPrefix(got, "docker.io/library/memcached:") {
 		t.Errorf("without any default the image is %s, want the template's", got)
 	}
 }

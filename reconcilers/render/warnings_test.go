@@ -57,9 +57,9 @@ func warningRows(t *testing.T) map[string]warningRow {
 			want: "base/deployment.yaml:97: Deployment memcached: spec.template.spec.containers.[name=memcached].env.[name=MEMCACHED_PORT].value: this value has no effect: " +
 				"base/kustomization.yaml: replacements[2] overwrites it with spec.containerPort of the Memcached; set that one, or remove the target of the replacement",
 		},
-		"a constant that a Memcached may overwrite": {edits: inFile(t, deploymentFile, "image: memcached:1.6.45", "image: memcached:1.6.40")},
+		"a constant that a Memcached may overwrite": {edits: inFile(t, deploymentFile, "image: docker.io/library/memcached:1.6.45", "image: memcached:1.6.40")},
 		"a constant that the environment overwrites": {
-			edits: inFile(t, deploymentFile, "image: memcached:1.6.45", "image: memcached:1.6.40"), defaults: image,
+			edits: inFile(t, deploymentFile, "image: docker.io/library/memcached:1.6.45", "image: memcached:1.6.40"), defaults: image,
 			want: "base/deployment.yaml:68: Deployment memcached: spec.template.spec.containers.[name=memcached].image: this value has no effect: components/image/kustomization.yaml: replacements[0] " +
 				"overwrites it with image of Values, which the operator computes from the Memcached and its environment; set that one, or remove the target of the replacement",
 		},

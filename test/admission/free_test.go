@@ -52,6 +52,7 @@ func TestPolicy_AllowsOtherFields(t *testing.T) {
 		"accepts a pause": {plain, `{"spec": {"paused": true}}`},
 		"accepts another tag of the default image":    {plain, `{"spec": {"image": "memcached:1.6.38-alpine"}}`},
 		"accepts a digest of the default image":       {plain, `{"spec": {"image": "memcached` + digest + `"}}`},
+		"accepts the default image by its full name":  {plain, `{"spec": {"image": "docker.io/library/memcached:1.6.38"}}`},
 		"accepts another tag of the exporter's image": {plain, `{"spec": {"metrics": {"image": "prom/memcached-exporter:v0.15.0"}}}`},
 		"accepts metrics":                             {plain, `{"spec": {"metrics": {}}}`},
 		"accepts arguments":                           {plain, `{"spec": {"extraArgs": ["--disable-cas"]}}`},

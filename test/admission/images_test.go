@@ -20,7 +20,10 @@ import (
 func TestImages_MatchInGoAndPolicy(t *testing.T) {
 	t.Parallel()
 	for name, patterns := range map[string]string{
-		"the shipped patterns": "memcached,prom/memcached-exporter",
+		"the shipped patterns": "docker.io/library/memcached,docker.io/prom/memcached-exporter",
+		"short names":          "memcached,prom/memcached-exporter",
+		"the default registry": "docker.io/*",
+		"a part of it":         "library/*",
 		"prefixes":             "registry.example.com/cache/*,memcached/*,localhost:5000/*",
 		"repositories":         "registry.example.com/cache/memcached,registry.example.com:5000/memcached,[::1]:5000/memcached",
 		"all":                  "*",
@@ -58,7 +61,8 @@ func imagesToCompare() []string {
 	var images []string
 	for _, name := range []string{
 		"memcached", "memcached-evil", "memcached/evil", "memcached/a/b", "evil/memcached", "memcached.evil/memcached", "prom/memcached-exporter", "prom/memcached-exporter-evil",
-		"docker.io/library/memcached", "memcached:5000/evil/x", "memcached:5000/memcached", "localhost/memcached", "localhost:5000/memcached", "localhost:5001/memcached",
+		"docker.io/library/memcached", "docker.io/memcached", "library/memcached", "docker.io/library/memcached/evil", "docker.io/evil/memcached", "docker.io/prom/memcached-exporter",
+		"DOCKER.io/library/memcached", "docker.io", "EVIL/memcached", "memcached:5000/evil/x", "memcached:5000/memcached", "localhost/memcached", "localhost:5000/memcached", "localhost:5001/memcached",
 		"registry.example.com/cache/memcached", "registry.example.com/cache/a/b", "registry.example.com/cache", "registry.example.com/cache-evil/memcached",
 		"registry.example.com/evil/cache/memcached", "registry.example.com.evil.org/cache/memcached", "registry.example.com:443/cache/memcached",
 		"registry.example.com:5000/memcached", "REGISTRY.example.com/cache/memcached", "[::1]:5000/memcached", "[::1]/memcached",

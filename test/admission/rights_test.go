@@ -20,7 +20,7 @@ import (
 )
 
 // operandImages are what policy and operator allow as they are shipped.
-var operandImages = guarded.Images{"memcached", "prom/memcached-exporter"}
+var operandImages = guarded.Images{"docker.io/library/memcached", "docker.io/prom/memcached-exporter"}
 
 // TestPolicy_RequiresEveryRight: an author with all the rights that a row requires is accepted, and one who lacks any
 // of them is rejected.

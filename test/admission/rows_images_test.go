@@ -30,7 +30,6 @@ var imageRows = []row{
 	image("runs the default's name in a repository of the default registry", "evil/memcached:1.6.45"),
 	image("runs the default's name as a tag", "evil:memcached"),
 	image("runs the default's name in capitals as a host", "MEMCACHED/memcached"),
-	image("runs the default by a name that the registry has for it too", "docker.io/library/memcached:1.6.45"),
 	image("runs an image of the node by its ID", "sha256:"+strings.Repeat("0123456789abcdef", 4)),
 	image("runs an image of the node by the beginning of its ID", "0123456789ab"),
 	image("runs an image of a registry on the node", "localhost:5000/memcached"),

@@ -18,7 +18,7 @@ import (
 )
 
 // reference finds references to images of memcached and of its exporter by tag.
-var reference = regexp.MustCompile(`\b(prom/memcached-exporter:v[0-9][-.\w]*\w|memcached:1[-.\w]*\w)`)
+var reference = regexp.MustCompile(`\b(docker\.io/)?((prom/)memcached-exporter:v[0-9][-.\w]*\w|(library/)?memcached:1[-.\w]*\w)`)
 
 // TestDefaultImages_MatchTheTemplates: manifests/base/values.yaml sets the default images. Other files repeat them; the
 // test fails when one of them differs.

@@ -72,7 +72,7 @@ func answersByName(t *testing.T, namespace, service string, pods []corev1.Pod) {
 	}
 	// The endpoint as the status gives it, without the cluster's domain.
 	got := inside.Ask(t, service+"."+namespace+".svc", cluster.Port, "version")
-	if want := "VERSION " + strings.TrimPrefix(cluster.Image, "memcached:"); !slices.Equal(got, []string{want}) {
+	if want := "VERSION " + cluster.Image[strings.Index(cluster.Image, ":")+1:]; !slices.Equal(got, []string{want}) {
 		t.Errorf("the endpoint answers %q, want %q", got, want)
 	}
 }

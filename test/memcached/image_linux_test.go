@@ -24,9 +24,9 @@ func imageOf(t *testing.T, image string) (dir string, entrypoint []string) {
 	t.Helper()
 	name, _, _ := strings.Cut(image, ":")
 	switch name {
-	case "memcached":
+	case "docker.io/library/memcached":
 		return unpacked(t), []string{"memcached"}
-	case "prom/memcached-exporter":
+	case "docker.io/prom/memcached-exporter":
 		return imageWith(t, filepath.Join(repository, "bin", "memcached_exporter")), []string{"memcached_exporter"}
 	case "memcached-operator-exporter":
 		return imageWith(t, filepath.Join(repository, "bin", "memcached-operator")), []string{"memcached-operator"}

@@ -57,7 +57,7 @@ func TestAirGapped(t *testing.T) {
 		"bin/memcached-operator render --allow-privileged-fields --manifests-dir=templates -f config/samples/features/cache_v1alpha1_memcached_proxy.yaml"))
 	for text, wants := range map[string][]string{
 		built: {
-			"image: registry.example.com/cache/memcached-operator:0.0.1", "value: registry.example.com/cache/memcached:1.6.45",
+			"image: registry.example.com/cache/memcached-operator:0.0.1", "value: registry.example.com/cache/library/memcached:1.6.45",
 			"value: registry.example.com/cache/memcached-operator-exporter:1", "imagePullSecrets:\n      - name: registry\n",
 		},
 		rendered: {"imagePullSecrets:\n      - name: registry\n"},

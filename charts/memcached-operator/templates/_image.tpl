@@ -1,7 +1,8 @@
-{{/* An image, which global.imageRegistry precedes unless it names a registry. Arguments: (list $ IMAGE). */}}
+{{/* An image in global.imageRegistry, unless it names a registry other than the default. Arguments: (list $ IMAGE). */}}
 {{- define "memcached-operator.mirrored" -}}
 {{- $image := index . 1 -}}
 {{- with ((index . 0).Values.global).imageRegistry }}
+{{- $image = trimPrefix "docker.io/" $image }}
 {{- if and $image (not (regexMatch "^(localhost|[^/]*[.:][^/]*)/" $image)) }}{{ . }}/{{ end }}
 {{- end }}{{ $image }}
 {{- end -}}

@@ -21,8 +21,8 @@ import (
 
 // The images that the nodes have beside the operator's.
 const (
-	Image           = "memcached:1.6.45"
-	OldImage        = "memcached:1.6.38"
+	Image           = "docker.io/library/memcached:1.6.45"
+	OldImage        = "docker.io/library/memcached:1.6.38"
 	BusyboxImage    = "busybox:1.35" // sh, nc and nslookup
 	PrometheusImage = "prom/prometheus:v2.42.0"
 )
