@@ -69,7 +69,8 @@ func (r *Renderer) check() template.Problems {
 	return withoutConsequences(problems.Sorted(), r.tree, r.shipped)
 }
 
-// checkSets validates the sets of components.
+// checkSets validates the sets of components. Of the shipped templates, all of which tests validate, it builds the first only:
+// the others would take most of the time of a start.
 func (r *Renderer) checkSets() (problems template.Problems) {
 	sets, err := r.setsToValidate()
 	if err != nil {
@@ -77,6 +78,16 @@ func (r *Renderer) checkSets() (problems template.Problems) {
 	}
 	kinds := map[schema.GroupVersionKind]bool{}
 	r.optional = map[schema.GroupVersionKind]bool{}
+	add := func(kind schema.GroupVersionKind, byComponent bool) {
+		if !kinds[kind] {
+			r.optional[kind] = byComponent && !clientgoscheme.Scheme.Recognizes(kind)
+		}
+		kinds[kind] = true
+	}
+	isShipped := r.IsShipped()
+	if isShipped {
+		sets = sets[:1]
+	}
 	for i, set := range sets {
 		built, found := r.validate(set, i < len(sets)-1)
 		problems = append(problems, found...)
@@ -87,11 +98,12 @@ func (r *Renderer) checkSets() (problems template.Problems) {
 			problems = append(problems, r.tree.Problems(r.readPlain(built, r.templates.Example(set.components)))...)
 		}
 		for _, id := range built.Names() {
-			kind := id.GroupVersionKind()
-			if !kinds[kind] {
-				r.optional[kind] = i > 0 && !clientgoscheme.Scheme.Recognizes(kind)
-			}
-			kinds[kind] = true
+			add(id.GroupVersionKind(), i > 0)
+		}
+	}
+	if isShipped {
+		for _, kind := range r.templates.Kinds() {
+			add(kind, true)
 		}
 	}
 	r.kinds = slices.SortedFunc(maps.Keys(kinds), func(a, b schema.GroupVersionKind) int {

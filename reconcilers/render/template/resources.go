@@ -17,17 +17,17 @@ import (
 // generated, including objects that a patch removes.
 func (p parsed) resourceIDs() ([]resid.ResId, error) {
 	var ids []resid.ResId
-	err := p.forEachResource(func(_ string, id resid.ResId) { ids = append(ids, id) })
+	err := p.forEachResource(func(_ string, id resid.ResId, _ bool) { ids = append(ids, id) })
 	return ids, err
 }
 
 // files returns the file of each object, and the first file of each kind.
 func (p parsed) files() (map[ObjectID]string, map[schema.GroupVersionKind]string, error) {
 	files, first := map[ObjectID]string{}, map[schema.GroupVersionKind]string{}
-	err := p.forEachResource(func(file string, id resid.ResId) {
+	err := p.forEachResource(func(file string, id resid.ResId, isEmitted bool) {
 		kind := schema.GroupVersionKind{Group: id.Group, Version: id.Version, Kind: id.Kind}
 		files[ObjectID{kind.GroupVersion().String(), id.Kind, id.Name}] = file
-		if first[kind] == "" {
+		if isEmitted && first[kind] == "" {
 			first[kind] = file
 		}
 	})
@@ -36,7 +36,7 @@ func (p parsed) files() (map[ObjectID]string, map[schema.GroupVersionKind]string
 
 // forEachResource calls visit for the objects in the files, and for those that are
 // generated, whose file is the kustomization.
-func (p parsed) forEachResource(visit func(file string, id resid.ResId)) error {
+func (p parsed) forEachResource(visit func(file string, id resid.ResId, isEmitted bool)) error {
 	for _, dir := range slices.Sorted(maps.Keys(p.kustomizations)) {
 		k := p.kustomizations[dir]
 		for _, target := range k.Resources {
@@ -46,16 +46,17 @@ func (p parsed) forEachResource(visit func(file string, id resid.ResId)) error {
 				return In(name, "", err)
 			}
 			for _, document := range documents {
-				for _, id := range resourceIDsOf(&unstructured.Unstructured{Object: document}) {
+				object := &unstructured.Unstructured{Object: document}
+				for _, id := range resourceIDsOf(object) {
 					if id.Version == "" || id.Kind == "" || id.Name == "" {
 						return In(name, "", errors.New("an object lacks apiVersion, kind or metadata.name"))
 					}
-					visit(name, id)
+					visit(name, id, object.GetAnnotations()[LocalConfigAnnotation] == "")
 				}
 			}
 		}
 		for _, generator := range k.ConfigMapGenerator {
-			visit(path.Join(dir, kustomizationFile), resid.NewResId(resid.Gvk{Version: "v1", Kind: "ConfigMap"}, generator.Name))
+			visit(path.Join(dir, kustomizationFile), resid.NewResId(resid.Gvk{Version: "v1", Kind: "ConfigMap"}, generator.Name), true)
 		}
 	}
 	return nil

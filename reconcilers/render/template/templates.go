@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -112,6 +113,9 @@ func (t *Templates) File(id ObjectID) string {
 
 // FileOfKind returns the file of the first object of kind.
 func (t *Templates) FileOfKind(kind schema.GroupVersionKind) string { return t.kindFiles[kind] }
+
+// Kinds returns the kinds of the objects in the files, those included that a component may remove.
+func (t *Templates) Kinds() []schema.GroupVersionKind { return slices.Collect(maps.Keys(t.kindFiles)) }
 
 // Example returns the example with the fields that enable components, without those that
 // enable others.
