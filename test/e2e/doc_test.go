@@ -8,5 +8,6 @@
 //
 // A test has a namespace of its own and runs beside the others (t.Parallel). A test that
 // is not parallel disturbs all: it stops the operator, changes it, or drains a node.
-// Go runs those first, one after the other, and the parallel ones after them.
+// Go runs those first, one after the other, and the parallel ones after them, beginning
+// with those of the last files: the longest are there.
 package e2e
