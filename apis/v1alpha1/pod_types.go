@@ -54,9 +54,9 @@ type WarmRestart struct{}
 
 // Flash is room for values on disk.
 type Flash struct {
-	// size is the size of the volume of one pod on the disk of its node: 1Gi to
-	// 16Ti, of which values take 90 %. The pod requests that much ephemeral
-	// storage, unless resources is set.
+	// size is the size of the volume of one pod: 1Gi to 16Ti, of which values take
+	// 90 %. Without storageClassName it is on the disk of the node, and the pod
+	// requests that much ephemeral storage, unless resources is set.
 	// +required
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:XIntOrString
@@ -64,6 +64,12 @@ type Flash struct {
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9]+([.][0-9]+)?(m|[kMGTP]|[KMGTP]i)?$') && quantity(string(self)).compareTo(quantity('1Gi')) >= 0 && quantity(string(self)).compareTo(quantity('16Ti')) <= 0",message="flash.size must be between 1Gi and 16Ti, as a number of bytes or with a unit, such as 20Gi, and without an exponent"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Size on disk",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Size resource.Quantity `json:"size"`
+	// storageClassName is the StorageClass of a volume for each pod, which is
+	// deleted with the pod. It requires the permission to create Deployments.
+	// Defaults to none: an emptyDir.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Storage class",xDescriptors={"urn:alm:descriptor:io.kubernetes:StorageClass"}
+	StorageClassName *ObjectName `json:"storageClassName,omitempty"`
 }
 
 // Rollout limits how many pods a rollout replaces at a time.

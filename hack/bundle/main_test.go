@@ -83,7 +83,7 @@ func TestCheck_Rejects(t *testing.T) {
 		},
 		"rejects tags with --digests": {
 			manifests, true,
-			[]string{"annotation containerImage: memcached-operator:", "relatedImages memcached: memcached:", "container manager of memcached-operator-controller-manager: "},
+			[]string{"annotation containerImage: memcached-operator:", "relatedImages memcached: docker.io/library/memcached:", "container manager of memcached-operator-controller-manager: "},
 		},
 		"rejects a directory without a bundle": {t.TempDir(), false, []string{"holds no ClusterServiceVersion"}},
 	} {

@@ -27,7 +27,7 @@ var additions = map[string]change{
 	"a finalizer is added":                   patched(`add /metadata/finalizers ["example.com/wait"]`),
 	"a second owner is added":                patched(`add /metadata/ownerReferences/- {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "a"}`),
 	"another client applies the same values, and owns them too": func(w *env, object *unstructured.Unstructured) {
-		w.applyAs("someone", object, `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3, template: {spec: {containers: [{name: memcached, image: "memcached:1.6.45"}]}}}}`)
+		w.applyAs("someone", object, `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3, template: {spec: {containers: [{name: memcached, image: "docker.io/library/memcached:1.6.45"}]}}}}`)
 	},
 	"the status changes": func(w *env, object *unstructured.Unstructured) {
 		w.updateStatus(object, func(live *unstructured.Unstructured) {

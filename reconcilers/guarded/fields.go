@@ -65,6 +65,13 @@ var Fields = []Field{
 		isSet: func(mc *cachev1alpha1.Memcached, _ Images) bool { return isSet(mc.Spec.PriorityClassName) },
 	},
 	{
+		Path: "spec.flash.storageClassName", Verb: "create", Resource: "deployments.apps",
+		Why: "each pod gets a volume of the class, which may cost money",
+		isSet: func(mc *cachev1alpha1.Memcached, _ Images) bool {
+			return mc.Spec.Flash != nil && isSet(mc.Spec.Flash.StorageClassName)
+		},
+	},
+	{
 		Path: "spec.tolerations", Verb: "create", Resource: "deployments.apps",
 		Why:   "the pods run on nodes that are reserved for others, such as those of the control plane",
 		isSet: func(mc *cachev1alpha1.Memcached, _ Images) bool { return len(mc.Spec.Tolerations) > 0 },

@@ -89,6 +89,8 @@ type ItemSizeValues struct {
 
 // FlashValues is spec.flash in the unit of memcached.
 type FlashValues struct {
+	// NodeDisk is set unless the spec names a StorageClass.
+	NodeDisk bool `json:"nodeDisk,omitempty"`
 	// Megabytes is nine tenths of the size in whole pages of PageMegabytes, both in mebibytes.
 	Megabytes     string `json:"megabytes,omitempty"`
 	PageMegabytes string `json:"pageMegabytes,omitempty"`
@@ -211,7 +213,7 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShi
 		v.MaxItemSize = itemSizeValues(*spec.MaxItemSize)
 	}
 	if spec.Flash != nil {
-		v.Flash = flashValues(spec.Flash.Size)
+		v.Flash = flashValues(spec.Flash)
 	}
 	plain.fill(&v, spec)
 	if spec.Verbosity != nil && *spec.Verbosity > 0 {
@@ -291,13 +293,15 @@ func itemSizeValues(size resource.Quantity) *ItemSizeValues {
 	return v
 }
 
-// flashValues converts size. memcached needs at least 8 pages, and writes large ones faster.
-func flashValues(size resource.Quantity) *FlashValues {
-	megabytes, page := size.Value()/mebibyte, int64(16)
+// flashValues converts flash.size. memcached needs at least 8 pages, and writes large ones faster.
+func flashValues(flash *cachev1alpha1.Flash) *FlashValues {
+	megabytes, page := flash.Size.Value()/mebibyte, int64(16)
 	if megabytes >= 4096 {
 		page = 64
 	}
-	return &FlashValues{Megabytes: strconv.FormatInt(megabytes*9/10/page*page, 10), PageMegabytes: strconv.FormatInt(page, 10)}
+	return &FlashValues{
+		NodeDisk: flash.StorageClassName == nil, Megabytes: strconv.FormatInt(megabytes*9/10/page*page, 10), PageMegabytes: strconv.FormatInt(page, 10),
+	}
 }
 
 // pullPolicy returns Always for an image with the tag latest, or without tag and digest, and

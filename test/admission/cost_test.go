@@ -36,7 +36,7 @@ func largest(secret, kinds string) string {
 		patches[i] = "{target: " + target + ", patch: '" + strings.Repeat("x", 4000) + "'}"
 	}
 	return secret + "\nimagePullSecrets: " + repeated(8, "{name: "+strings.Repeat("s", 240)+"%}", "[", "]") +
-		"\nimage: " + path + digest + "\nserviceAccountName: cache\npriorityClassName: high" +
+		"\nflash: {size: 1Gi, storageClassName: " + strings.Repeat("s", 240) + "}\nimage: " + path + digest + "\nserviceAccountName: cache\npriorityClassName: high" +
 		"\nmetrics: {image: " + path + digest + ", serviceMonitor: {}, rules: {}}" +
 		"\ntolerations: " + repeated(16, "{key: k%, operator: Exists}", "[", "]") +
 		"\naffinity: {podAffinity: " + terms + ", podAntiAffinity: " + terms + "}" +

@@ -33,6 +33,7 @@ service: {labels: {a: b}, annotations: {e: f}}
 metrics: {image: registry.example.com/exporter, serviceMonitor: {labels: {a: b}}, rules: {labels: {a: b}}}
 networkPolicy: {from: [{podSelector: {}}], metricsFrom: [{namespaceSelector: {}}]}
 podDisruptionBudget: {maxUnavailable: 0}
+flash: {size: 1Gi, storageClassName: fast}
 patches: [{target: {kind: Deployment}, patch: "spec: {minReadySeconds: 1}"}]
 `
 

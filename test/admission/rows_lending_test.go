@@ -17,6 +17,7 @@ const (
 	dnsSet        = "service: {annotations: {external-dns.alpha.kubernetes.io/hostname: cache.example.com}}"
 	peersSet      = "networkPolicy: {from: [{podSelector: {}}]}"
 	budgetSet     = "podDisruptionBudget: {maxUnavailable: 1}"
+	volumesSet    = "flash: {size: 1Gi, storageClassName: fast}"
 	tlsSet        = "tls: {secretName: web}"
 	usersSet      = "auth: {secretName: users}"
 	pullSet       = "imagePullSecrets: [{name: registry}]"
@@ -44,6 +45,7 @@ var lendingRows = []row{
 	under("runs more pods behind an administrator's DNS name", dnsSet, "size: 100", "spec.service.annotations", createServices),
 	under("runs more pods behind an administrator's peers", peersSet, "size: 100", "spec.networkPolicy", createNetworkPolicies),
 	under("changes the port behind an administrator's peers", peersSet, "containerPort: 2222", "spec.networkPolicy", createNetworkPolicies),
+	under("gets more volumes of an administrator's class", volumesSet, "size: 100", "spec.flash.storageClassName", createDeployments),
 	under("runs more pods behind an administrator's budget", budgetSet, "size: 100", "spec.podDisruptionBudget.maxUnavailable", createBudgets),
 	under("changes the port that an administrator's ServiceMonitor scrapes", "metrics: {serviceMonitor: {labels: {release: prometheus}}}", "containerPort: 2222", "spec.metrics.serviceMonitor", createMonitors),
 	under("runs another version that an administrator's ServiceMonitor scrapes", "metrics: {serviceMonitor: {}}", "image: 'memcached:1.6.38'", "spec.metrics.serviceMonitor", createMonitors),

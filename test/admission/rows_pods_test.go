@@ -80,9 +80,10 @@ var objectRows = []row{
 	guardedRow("keeps nodes from being drained, by a percentage", "podDisruptionBudget: {maxUnavailable: 0%}", "spec.podDisruptionBudget.maxUnavailable", createBudgets),
 	guardedRow("lowers an administrator's budget to nothing", "podDisruptionBudget: {maxUnavailable: 0}", "spec.podDisruptionBudget.maxUnavailable", createBudgets).
 		over("podDisruptionBudget: {maxUnavailable: 25%}"),
+	guardedRow("gets volumes of a class that costs money", "flash: {size: 1Gi, storageClassName: fast}", "spec.flash.storageClassName", createDeployments),
 	guardedRow("sets every guarded field",
 		"{tls: {secretName: web}, imagePullSecrets: [{name: registry}], serviceAccountName: admin, tolerations: [{operator: Exists}], "+
-			"priorityClassName: system-node-critical, podMetadata: {labels: {a: b}}, service: {labels: {a: b}}, image: registry.example.com/thief, "+
+			"priorityClassName: system-node-critical, flash: {size: 1Gi, storageClassName: fast}, podMetadata: {labels: {a: b}}, service: {labels: {a: b}}, image: registry.example.com/thief, "+
 			"networkPolicy: {from: [{podSelector: {}}]}, podDisruptionBudget: {maxUnavailable: 0}, metrics: {serviceMonitor: {labels: {a: b}}, rules: {labels: {a: b}}}}",
 		"spec.", append(getSecrets("web", "registry"), createDeployments, createServices, createNetworkPolicies, createBudgets, createMonitors, createRules)...),
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // reference finds references to images of memcached and of its exporter by tag.
-var reference = regexp.MustCompile(`\b(docker\.io/)?((prom/)memcached-exporter:v[0-9][-.\w]*\w|(library/)?memcached:1[-.\w]*\w)`)
+var reference = regexp.MustCompile(`\b(prom/memcached-exporter:v[0-9][-.\w]*\w|memcached:1[-.\w]*\w)`)
 
 // TestDefaultImages_MatchTheTemplates: manifests/base/values.yaml sets the default images. Other files repeat them; the
 // test fails when one of them differs.
@@ -31,9 +31,9 @@ func TestDefaultImages_MatchTheTemplates(t *testing.T) {
 	}
 	var values render.Values
 	testenv.NoError(t, yaml.Unmarshal([]byte(read("manifests/base/values.yaml")), &values))
-	memcached, exporter := values.Image, values.Metrics.Image
-	if values.Reloader.Image != memcached {
-		t.Errorf("the reloader runs %s by default, memcached %s", values.Reloader.Image, memcached)
+	memcached, exporter := strings.TrimPrefix(values.Image, "docker.io/library/"), strings.TrimPrefix(values.Metrics.Image, "docker.io/")
+	if values.Reloader.Image != values.Image {
+		t.Errorf("the reloader runs %s by default, memcached %s", values.Reloader.Image, values.Image)
 	}
 	const older = "memcached:1.6.38" // end-to-end tests upgrade from it
 	for file, want := range map[string][]string{

@@ -24,6 +24,7 @@ var samples = map[string]sample{
 	"spec.image":                  {valid: image, boundary: []any{"a", "example.com/" + strings.Repeat("a", 500)}, refused: []any{"my image"}},
 	"metrics.image":               {valid: image, boundary: []any{"a", "example.com/" + strings.Repeat("a", 500)}, refused: []any{"my image"}},
 	"flash.size":                  {valid: "2Gi", boundary: []any{"1Gi", "16Ti", 1073741824}, refused: []any{"1023Mi", "17Ti", "1e10", "garbage", -1}},
+	"flash.storageClassName":      {valid: "fast", boundary: []any{"a", strings.Repeat("a", 253)}},
 	"spec.memory":                 {valid: "128Mi", boundary: []any{"16Mi", "1Ti", 17825792}, refused: []any{"15Mi", "1025Gi", "1e9", "garbage", -1}},
 	"spec.maxItemSize":            {valid: "2Mi", boundary: []any{"1Ki", "1Gi", 1048576 * 3}, refused: []any{1023, "1025Mi", "1e6", "garbage", -1}},
 	"spec.maxConnections":         {valid: 2048, boundary: []any{20, 500000}, refused: []any{19}},

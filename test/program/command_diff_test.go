@@ -101,7 +101,7 @@ spec:
         image: operator
         args: [--leader-elect, --zap-log-level, debug, --allow-privileged-fields, --manifests-dir, /etc/operator/manifests]
         env:
-        - {name: RELATED_IMAGE_MEMCACHED, value: "memcached:1.6.45"}
+        - {name: RELATED_IMAGE_MEMCACHED, value: "docker.io/library/memcached:1.6.45"}
         - {name: WATCH_NAMESPACE, value: WATCHED}
         volumeMounts:
         - {name: site, mountPath: /etc/operator/manifests/components/site}

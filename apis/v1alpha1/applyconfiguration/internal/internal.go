@@ -73,6 +73,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: __untyped_deduced_
           elementRelationship: separable
+    - name: storageClassName
+      type:
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.ObjectName
 - name: com.github.example.memcached-operator.apis.v1alpha1.IPBlock
   map:
     fields:

@@ -5,6 +5,7 @@
 package v1alpha1
 
 import (
+	apisv1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	resource "k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -13,10 +14,14 @@ import (
 //
 // Flash is room for values on disk.
 type FlashApplyConfiguration struct {
-	// size is the size of the volume of one pod on the disk of its node: 1Gi to
-	// 16Ti, of which values take 90 %. The pod requests that much ephemeral
-	// storage, unless resources is set.
+	// size is the size of the volume of one pod: 1Gi to 16Ti, of which values take
+	// 90 %. Without storageClassName it is on the disk of the node, and the pod
+	// requests that much ephemeral storage, unless resources is set.
 	Size *resource.Quantity `json:"size,omitempty"`
+	// storageClassName is the StorageClass of a volume for each pod, which is
+	// deleted with the pod. It requires the permission to create Deployments.
+	// Defaults to none: an emptyDir.
+	StorageClassName *apisv1alpha1.ObjectName `json:"storageClassName,omitempty"`
 }
 
 // FlashApplyConfiguration constructs a declarative configuration of the Flash type for use with
@@ -30,5 +35,13 @@ func Flash() *FlashApplyConfiguration {
 // If called multiple times, the Size field is set to the value of the last call.
 func (b *FlashApplyConfiguration) WithSize(value resource.Quantity) *FlashApplyConfiguration {
 	b.Size = &value
+	return b
+}
+
+// WithStorageClassName sets the StorageClassName field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StorageClassName field is set to the value of the last call.
+func (b *FlashApplyConfiguration) WithStorageClassName(value apisv1alpha1.ObjectName) *FlashApplyConfiguration {
+	b.StorageClassName = &value
 	return b
 }
