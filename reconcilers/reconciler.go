@@ -118,6 +118,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, templates 
 	}
 	result, reported, err = r.report(ctx, templates, status.Observation{
 		Memcached: mc, Pods: pods, RenderErr: done.renderErr, Results: done.results, SkippedKinds: done.skipped, PruneErr: done.pruneErr,
+		MovesUntil: done.layout.MovesUntil(),
 	}, done.pruned)
 	if after := done.layout.NextChange().Sub(r.now()); err == nil && after > 0 && (result.RequeueAfter == 0 || after < result.RequeueAfter) {
 		result.RequeueAfter = after

@@ -66,6 +66,18 @@ func (w Was) end() time.Time {
 // NextChange returns when a hand-over ends of which no event of a pod tells; the zero time without one.
 func (l Layout) NextChange() time.Time { return l.Was.end() }
 
+// MovesUntil returns until when the proxies move items; the zero time without a hand-over.
+func (l Layout) MovesUntil() time.Time {
+	leave := l.Was.Leave
+	for _, old := range l.Olds {
+		leave = max(leave, old.Leave)
+	}
+	if leave == 0 {
+		return time.Time{}
+	}
+	return time.Unix(leave, 0).UTC()
+}
+
 // HandOver returns next, the layout that follows l, with the hand-overs that it begins at now, and those of l that go on: a pod that
 // is being deleted, or is not needed any more, hands its keys over to the pods that have them next. The proxies learn of a larger
 // number of nodes when the hand-over of its last change is over. handover is how long the keys of new pods are moved; with 0 none begins.

@@ -39,15 +39,15 @@ type evaluation struct {
 	message string
 }
 
-// evaluate returns the first result of the checks. An uneven spread, a restart, skipped kinds, mutation and the wait for a
-// rollout are appended to its message.
+// evaluate returns the first result of the checks. An uneven spread, a restart, a hand-over, skipped kinds, mutation and the wait for
+// a rollout are appended to its message.
 func evaluate(o Observation) evaluation {
 	result := firstResult(o)
 	spread := ""
 	if result.state == ready { // During a roll-out pods come and go.
 		spread = spreadNote(o)
 	}
-	for _, note := range []string{spread, o.RestartNote(), o.SkippedKindsNote(), o.MutationNote(), o.RolloutNote} {
+	for _, note := range []string{spread, o.RestartNote(), o.HandOverNote(), o.SkippedKindsNote(), o.MutationNote(), o.RolloutNote} {
 		if note != "" {
 			note = "; " + note
 			result.message = sanitize.TextOf(result.message, max(0, sanitize.MaxBytes-len(note))) + note

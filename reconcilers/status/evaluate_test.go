@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -157,6 +158,10 @@ var evaluations = map[string]row{
 	"what admission modifies no more": {
 		all(applied(apply.Result{}), lasted(metav1.Condition{Type: "Ready", Message: "a; an admission policy or webhook modifies Deployment cache (spec.replicas); b"})), ready, "Ready",
 		"all pods are up to date and ready", true,
+	},
+	"is ready during a hand-over, and says until when it goes on": {
+		func(o *Observation) { o.MovesUntil = time.Unix(1764270070, 0).UTC() }, ready, "Ready",
+		"all pods are up to date and ready; the proxies move items to other pods until 2025-11-27T19:01:10Z", true,
 	},
 	"is ready with a skipped kind, and names it": {
 		skipped("ServiceMonitor", "not served"), ready, "Ready",

@@ -49,6 +49,8 @@ type Observation struct {
 	Deployment *appsv1.Deployment
 	// Pods are the memcached pods, including those that are being deleted.
 	Pods []corev1.Pod
+	// MovesUntil is until when the proxies move items from pods that go, or to new ones; the zero time without a hand-over.
+	MovesUntil time.Time
 	// RolloutNote says that the Memcached waits for its turn in a rollout of changed templates; it is empty
 	// when it does not. The message of the Ready condition ends with it.
 	RolloutNote string
@@ -78,6 +80,15 @@ func (o Observation) SkippedKindsNote() string {
 		notes = append(notes, fmt.Sprintf("skipped %s: %s", strings.Join(kinds[reason], ", "), reason))
 	}
 	return sanitize.TextOf(strings.Join(notes, "; "), sanitize.MaxBytes/2)
+}
+
+// HandOverNote returns until when items are moved, for which a pod that is being deleted waits; it is empty without a hand-over.
+// The message of the Ready condition ends with it.
+func (o Observation) HandOverNote() string {
+	if o.MovesUntil.IsZero() {
+		return ""
+	}
+	return "the proxies move items to other pods until " + o.MovesUntil.Format(time.RFC3339)
 }
 
 // MutationNote returns which objects the API server modified when they were last applied; it is empty when

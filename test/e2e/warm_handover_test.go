@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -50,17 +51,24 @@ func TestHandOver_KeepsKeys(t *testing.T) {
 	} {
 		since := time.Now()
 		suite.Patch(t, mc, `{"spec":`+change+`}`)
-		begun := false
+		begun, told := false, false
 		testenv.Eventually(t, "the hand-over should end", func(context.Context) (bool, string, error) {
 			suite.Get(t, list)
 			lines := list.Data["nodes"]
 			isRunning := strings.Contains(lines, "old ") || strings.Contains(lines, "was ")
 			begun = begun || isRunning
+			suite.Get(t, mc)
+			if ready := meta.FindStatusCondition(mc.Status.Conditions, cachev1alpha1.ConditionReady); isRunning && ready != nil {
+				told = told || strings.Contains(ready.Message, "the proxies move items to other pods until ")
+			}
 			if found := count("VALUE", get); found < keys {
 				t.Logf("%s: %d of %d keys are found %s after the change, with the list\n%s", change, found, keys, time.Since(since), lines)
 			}
 			return begun && !isRunning, lines, nil
 		})
+		if !told {
+			t.Errorf("%s: Ready said nothing of the hand-over", change)
+		}
 		suite.Get(t, mc)
 		suite.Ready(t, mc)
 		suite.NoneTerminates(t, namespace)
