@@ -145,7 +145,7 @@ func TestDiff_IsAsTheOperatorsDeployment(t *testing.T) {
 		out  string
 		err  string
 	}{
-		{nil, 1, "\n+        image: memcached:1.6.44\n", "note: "},
+		{nil, 1, "\n+        image: docker.io/library/memcached:1.6.44\n", "note: "},
 		{[]string{"--operator=none"}, 2, "0 of 1", "spec.priorityClassName"},
 		{[]string{"--operator=none", "--allow-privileged-fields"}, 1, "\n-    team: web\n", ""},
 		{[]string{"--operator=" + namespace + "/operator", "--manifests-dir=" + t.TempDir() + "/none"}, 2, "", "--manifests-dir: "},
