@@ -10,3 +10,8 @@ import "embed"
 //
 //go:embed all:base all:components
 var FS embed.FS
+
+// Validated is the digest of the templates that `go test ./reconcilers/render -run Golden -update` has validated last.
+//
+//go:embed validated.txt
+var Validated string

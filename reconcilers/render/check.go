@@ -15,6 +15,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/manifests"
 	"github.com/example/memcached-operator/reconcilers/nodes"
 	"github.com/example/memcached-operator/reconcilers/render/template"
 )
@@ -69,8 +70,8 @@ func (r *Renderer) check() template.Problems {
 	return withoutConsequences(problems.Sorted(), r.tree, r.shipped)
 }
 
-// checkSets validates the sets of components. Of the shipped templates, all of which tests validate, it builds the first only:
-// the others would take most of the time of a start.
+// checkSets validates the sets of components. Of templates that were validated when they were released it builds the first only, the
+// others would take most of the time of a start.
 func (r *Renderer) checkSets() (problems template.Problems) {
 	sets, err := r.setsToValidate()
 	if err != nil {
@@ -84,8 +85,8 @@ func (r *Renderer) checkSets() (problems template.Problems) {
 		}
 		kinds[kind] = true
 	}
-	isShipped := r.IsShipped()
-	if isShipped {
+	isValidated := r.tree.Digest() == strings.TrimSpace(manifests.Validated)
+	if isValidated {
 		sets = sets[:1]
 	}
 	for i, set := range sets {
@@ -101,7 +102,7 @@ func (r *Renderer) checkSets() (problems template.Problems) {
 			add(id.GroupVersionKind(), i > 0)
 		}
 	}
-	if isShipped {
+	if isValidated {
 		for _, kind := range r.templates.Kinds() {
 			add(kind, true)
 		}

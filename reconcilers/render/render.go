@@ -42,8 +42,8 @@ type Renderer struct {
 }
 
 // New checks the files of tree, and the objects of each of its components alone and of
-// all together, built from the example in tree. The error wraps [Problems] unless the
-// templates are valid.
+// all together, built from the example in tree; of a tree that tests have validated, the
+// plain objects only. The error wraps [Problems] unless the templates are valid.
 func New(tree Tree, defaults Defaults) (*Renderer, error) {
 	r, problems, err := check(tree, defaults)
 	if err == nil {

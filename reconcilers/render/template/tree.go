@@ -4,6 +4,8 @@ package template
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -106,6 +108,15 @@ func (t Tree) hasDir(dir string) bool {
 		}
 	}
 	return false
+}
+
+// Digest returns a digest of the paths and the contents of all files.
+func (t Tree) Digest() string {
+	hash := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		fmt.Fprintf(hash, "%s %d\n%s", name, len(t[name]), t[name])
+	}
+	return hex.EncodeToString(hash.Sum(nil))
 }
 
 // sameIn reports whether both trees contain the same files, byte for byte, below dir.
