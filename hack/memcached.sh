@@ -17,7 +17,7 @@ state=$work/apt
 mkdir -p "$work/root"
 (
   cd "$work/root"
-  unpack_memcached "${templates_memcached[@]}" dash coreutils busybox-static
+  unpack_memcached "${templates_memcached[@]}" dash bash coreutils busybox-static
   mkdir -p dev etc proc sys # with etc/hosts, the usual mount points of a container
   touch etc/hosts
   touch usr/bin/memcached # make compares its time

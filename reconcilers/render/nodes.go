@@ -88,6 +88,8 @@ type HandOverValues struct {
 	// SleepSeconds is that of its preStop, and GraceSeconds its termination grace period.
 	SleepSeconds string `json:"sleepSeconds,omitempty"`
 	GraceSeconds string `json:"graceSeconds,omitempty"`
+	// Mover is set unless the proxies require TLS.
+	Mover bool `json:"mover,omitempty"`
 }
 
 // handOverValues returns the values of a pod with spec, which has spec.proxy.handoverSeconds, and cacheFile.
@@ -101,7 +103,7 @@ func handOverValues(spec *cachev1alpha1.MemcachedSpec, cacheFile *CacheFileValue
 		stopTime, _ = time.ParseDuration(cacheFile.GraceSeconds + "s")
 	}
 	seconds := func(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) }
-	return &HandOverValues{SleepSeconds: seconds(sleep), GraceSeconds: seconds(sleep + stopTime)}
+	return &HandOverValues{SleepSeconds: seconds(sleep), GraceSeconds: seconds(sleep + stopTime), Mover: spec.TLS == nil}
 }
 
 // NodesValues holds which pod has which stable name, as observed.

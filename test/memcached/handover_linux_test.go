@@ -4,9 +4,11 @@ package memcached_test
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -213,6 +215,40 @@ func TestHandOver_OutlivesTheOldNode(t *testing.T) {
 			servers[0].stop()
 			c.eventuallyHas(t, keys)
 		})
+	}
+}
+
+// A node hands over also what no client asks for: the container beside the proxy does. With another one beside it, one of them does.
+func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
+	t.Parallel()
+	servers, _ := startServers(t, 3)
+	routes := filepath.Join(repository, "manifests", "components", "proxy")
+	p := startProxyWith(t, given{spec: "proxy: {size: 1, handoverSeconds: 60}"}, servers[0].line()+servers[1].line(), "", routes)
+	other := startProxyWith(t, given{spec: "proxy: {size: 1, handoverSeconds: 60}"}, servers[0].line()+servers[1].line(), "", routes)
+	c := p.text(t)
+	keys := servers[0].of(t, c.fill(t, 2000))
+	binary := func(i int) string { return base64.StdEncoding.EncodeToString([]byte{0, 10, byte(i)}) }
+	for i := range 20 {
+		c.ask(t, "ms "+binary(i)+" 1 b|v")
+	}
+	other.text(t)
+	lines := servers[2].line() + servers[1].line() + fmt.Sprintf("old 1 %s %s %d %d\n", servers[0].host, servers[0].port, time.Now().Add(5*time.Second).Unix(), time.Now().Add(time.Hour).Unix())
+	other.list(t, lines)
+	p.list(t, lines)
+	testenv.Eventually(t, "one of the movers should have asked for all items", func() bool {
+		return strings.Count(p.output.String()+other.output.String(), "asked for the items of ") == 1
+	})
+	if found := len(servers[2].of(t, keys)); found < len(keys) {
+		t.Errorf("%d of %d items were moved", found, len(keys))
+	}
+	before, err := dialText(t, servers[0].host, servers[0].port)
+	testenv.NoError(t, err)
+	after, err := dialText(t, servers[2].host, servers[2].port)
+	testenv.NoError(t, err)
+	for i := range 20 {
+		if was, is := before.ask(t, "mg "+binary(i)+" b v"), after.ask(t, "mg "+binary(i)+" b v"); was != "EN" && was != is {
+			t.Errorf("the key %q: %s, and on the new node %s", binary(i), was, is)
+		}
 	}
 }
 
