@@ -69,7 +69,7 @@ func (c *Cache) TryGet(key string) (string, error) { return c.client.Get(key) }
 func (c *Cache) Image() string {
 	c.t.Helper()
 	version, err := c.client.Version()
-	return "memcached:" + must(c, version, err)
+	return "docker.io/library/memcached:" + must(c, version, err)
 }
 
 // Stats are memcached's own figures, by name.
