@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -44,7 +45,7 @@ func panels(t *testing.T, namespace string, names []string) []string {
 	return expressions
 }
 
-// TestPrometheus_ScrapesTheCaches has Prometheus itself read the metrics of a cache in plain text, of one that wants
+// TestPrometheus_ScrapesTheCaches has Prometheus itself read the metrics of a cache in plain text, with flash, of one that wants
 // certificates and users, and of one whose proxies want certificates, all of which are rotated, and evaluate the panels of the dashboard
 // and the alerts.
 func TestPrometheus_ScrapesTheCaches(t *testing.T) {
@@ -53,7 +54,9 @@ func TestPrometheus_ScrapesTheCaches(t *testing.T) {
 	secret, pair := newCertificate(t, namespace)
 	users := newUsers(t, namespace, "first")
 	names := []string{"plain", "secured", "proxied"}
-	suite.NewMemcached(t, namespace, "plain", 1, cluster.WithEveryObject)
+	suite.NewMemcached(t, namespace, "plain", 1, cluster.WithEveryObject, func(spec *cachev1alpha1.MemcachedSpec) {
+		spec.Flash = &cachev1alpha1.Flash{Size: resource.MustParse("1Gi")}
+	})
 	mc := suite.NewMemcached(t, namespace, "secured", 1, cluster.WithEveryObject, func(spec *cachev1alpha1.MemcachedSpec) {
 		spec.TLS = &cachev1alpha1.TLS{SecretName: cachev1alpha1.ObjectName(secret.Name), ClientAuth: new(cachev1alpha1.ClientAuthRequire)}
 		spec.Auth = &cachev1alpha1.Auth{SecretName: cachev1alpha1.ObjectName(users.Name)}
@@ -101,7 +104,7 @@ func TestPrometheus_ScrapesTheCaches(t *testing.T) {
 		prometheus.HasValues(expression)
 	}
 
-	want := []string{"MemcachedCertificateExpiring", "MemcachedConnectionsNearLimit", "MemcachedDown", "MemcachedEvicting", "MemcachedMemoryFull", "MemcachedPodDown", "MemcachedProxyDown", "MemcachedProxyLosesPods", "MemcachedRestarted"}
+	want := []string{"MemcachedCertificateExpiring", "MemcachedConnectionsNearLimit", "MemcachedDown", "MemcachedEvicting", "MemcachedFlashEvicting", "MemcachedMemoryFull", "MemcachedPodDown", "MemcachedProxyDown", "MemcachedProxyLosesPods", "MemcachedRestarted"}
 	if got := prometheus.Alerts(); !slices.Equal(got, want) {
 		t.Errorf("the alerts are %q, want %q", got, want)
 	}
