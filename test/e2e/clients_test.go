@@ -136,7 +136,7 @@ func TestClients_SurviveEveryChange(t *testing.T) {
 	}
 	commands = append(commands, "CLIENT="+throughProxy+" ./loop cache-proxy."+namespace+".svc loop "+throughProxy+" & ")
 	startClients(t, namespace, own, directory, strings.Join(commands, "")+"wait")
-	waitForClients(t, namespace, 5)
+	waitForClients(t, namespace, 3)
 
 	fewest := suite.WatchFewest(t, namespace, mc.Name, size)
 	for _, step := range []struct {
