@@ -56,6 +56,8 @@ func TestPrometheus_ScrapesTheCaches(t *testing.T) {
 	names := []string{"plain", "secured", "proxied"}
 	suite.NewMemcached(t, namespace, "plain", 1, cluster.WithEveryObject, func(spec *cachev1alpha1.MemcachedSpec) {
 		spec.Flash = &cachev1alpha1.Flash{Size: resource.MustParse("1Gi")}
+		// Without a request for room on the disk, of which local nodes tell nothing (hack/node/config/kubelet.yaml).
+		spec.Resources = &cachev1alpha1.Resources{Requests: &cachev1alpha1.ResourceAmounts{Memory: new(resource.MustParse("128Mi"))}}
 	})
 	mc := suite.NewMemcached(t, namespace, "secured", 1, cluster.WithEveryObject, func(spec *cachev1alpha1.MemcachedSpec) {
 		spec.TLS = &cachev1alpha1.TLS{SecretName: cachev1alpha1.ObjectName(secret.Name), ClientAuth: new(cachev1alpha1.ClientAuthRequire)}
