@@ -45,9 +45,9 @@ func TestProxy_IsOneAddress(t *testing.T) {
 		}
 		return strings.Count(answer, part)
 	}
-	if stored, found := count("STORED", set), count("VALUE", get); stored != keys || found != keys {
-		t.Errorf("of %d keys %d are stored and %d found", keys, stored, found)
-	}
+	allKept := func(context.Context) (bool, error) { return count("STORED", set) == keys && count("VALUE", get) == keys, nil }
+	// Not at once: on a busy machine a node may count as down for a second, and a stand-in have stored some.
+	testenv.Eventually(t, "all keys should be stored and found", allKept)
 	lost := suite.Pods(t, namespace, "proxied")[0]
 	testenv.NoError(t, suite.Client.Delete(t.Context(), &lost, client.GracePeriodSeconds(0)))
 	// Its container still serves for the time of the preStop, and the proxy stays with it as long.
@@ -55,9 +55,7 @@ func TestProxy_IsOneAddress(t *testing.T) {
 		return count("VALUE", get) < keys, nil
 	})
 	suite.Ready(t, mc)
-	testenv.Eventually(t, "all keys should be stored and found", func(context.Context) (bool, error) {
-		return count("STORED", set) == keys && count("VALUE", get) == keys, nil
-	})
+	testenv.Eventually(t, "all keys should be stored and found again", allKept)
 
 	suite.Patch(t, mc, `{"spec":{"size":3}}`)
 	since := time.Now()
