@@ -45,7 +45,9 @@ func TestProxy_IsOneAddress(t *testing.T) {
 		}
 		return strings.Count(answer, part)
 	}
-	allKept := func(context.Context) (bool, error) { return count("STORED", set) == keys && count("VALUE", get) == keys, nil }
+	allKept := func(context.Context) (bool, error) {
+		return count("STORED", set) == keys && count("VALUE", get) == keys, nil
+	}
 	// Not at once: on a busy machine a node may count as down for a second, and a stand-in have stored some.
 	testenv.Eventually(t, "all keys should be stored and found", allKept)
 	lost := suite.Pods(t, namespace, "proxied")[0]
