@@ -70,8 +70,8 @@ func (r *Renderer) check() template.Problems {
 	return withoutConsequences(problems.Sorted(), r.tree, r.shipped)
 }
 
-// checkSets validates the sets of components. Of templates that were validated when they were released it builds the first only, the
-// others would take most of the time of a start.
+// checkSets validates the sets of components. Of templates that tests have validated it builds the first only: the others would take
+// most of the time of a start.
 func (r *Renderer) checkSets() (problems template.Problems) {
 	sets, err := r.setsToValidate()
 	if err != nil {
