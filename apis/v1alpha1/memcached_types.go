@@ -21,6 +21,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="Message of the Ready condition"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || size(self.metadata.name) <= 52",optionalOldSelf=true,fieldPath=".metadata",message="metadata.name must have at most 52 characters: the names of the pods are made from it"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,fieldPath=".metadata",message="metadata.name must begin with a letter and hold only lower-case letters, digits and '-': it also names a Service"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.proxy) || !has(self.spec.proxy.zones) || self.metadata.name in self.spec.proxy.zones",fieldPath=".spec.proxy.zones",message="proxy.zones must name this Memcached too"
 type Memcached struct {
 	// The rules on the name apply on creation only (oldSelf): a name never
 	// changes, and a Memcached that is older than the rules must remain editable.

@@ -32,6 +32,16 @@ type Proxy struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Hand-over time",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	HandoverSeconds *int32 `json:"handoverSeconds,omitempty"`
 
+	// zones are Memcacheds of the namespace that hold a whole copy of the cache
+	// each, at most 5 with this one; all have the same list. The address of all is
+	// <name>-zones. It cannot be combined with tls. Defaults to none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=5
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Zones",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Zones []ObjectName `json:"zones,omitempty"`
+
 	// service configures the Service of the proxies.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Service",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}

@@ -21,7 +21,7 @@ import (
 const (
 	// maxCRD leaves kubectl room to repeat a CustomResourceDefinition in the
 	// annotation last-applied-configuration, which holds 256 KiB with all others.
-	maxCRD = 220_000
+	maxCRD = 225_000
 	// explainWidth is how wide kubectl explain prints: 80 columns, 4 of them an
 	// indent. It breaks longer lines, and ours are broken already.
 	explainWidth = 76

@@ -986,6 +986,11 @@ func (in *Proxy) DeepCopyInto(out *Proxy) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.Zones != nil {
+		in, out := &in.Zones, &out.Zones
+		*out = make([]ObjectName, len(*in))
+		copy(*out, *in)
+	}
 	if in.Service != nil {
 		in, out := &in.Service, &out.Service
 		*out = new(ProxyService)

@@ -3,8 +3,11 @@
 package render
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -13,6 +16,9 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/nodes"
 )
+
+// zonePort is the port of the Service of proxies that leads to their own nodes, as in manifests/components/proxy.zones.
+const zonePort = 11212
 
 // ProxyValues holds the values of the proxies.
 type ProxyValues struct {
@@ -25,6 +31,8 @@ type ProxyValues struct {
 	Megabytes   string `json:"megabytes,omitempty"`
 	// HandOver is present with spec.proxy.handoverSeconds.
 	HandOver *HandOverValues `json:"handOver,omitempty"`
+	// Zones is present with spec.proxy.zones.
+	Zones *ZonesValues `json:"zones,omitempty"`
 	// ServiceName is the name of the proxies' Service, as their metrics have it.
 	ServiceName string `json:"serviceName,omitempty"`
 	// OpenShift is that of Values. The others say which fields of the spec are set that concern the proxies too.
@@ -71,7 +79,10 @@ func proxyValues(mc *cachev1alpha1.Memcached, layout nodes.Layout, openShift boo
 	if spec.TLS != nil && spec.TLS.PlaintextPort != nil {
 		port = *spec.TLS.PlaintextPort
 	}
-	v.Nodes = layout.List(mc.Name, mc.Namespace, size, port)
+	v.Nodes = layout.List(mc.Name, mc.Namespace, size, port) + zoneLines(mc)
+	if zones := spec.Proxy.Zones; zones != nil {
+		v.Zones = &ZonesValues{Label: labelOf(zones), NetworkPolicy: v.NetworkPolicy}
+	}
 	item := shippedCapacity.maxItemSize
 	if spec.MaxItemSize != nil {
 		item = max(item, spec.MaxItemSize.Value())
@@ -81,6 +92,33 @@ func proxyValues(mc *cachev1alpha1.Memcached, layout nodes.Layout, openShift boo
 	v.MaxItemSize = strconv.FormatInt(item, 10)
 	v.Megabytes = strconv.FormatInt(max(shippedCapacity.megabytes, ceil(2*item)), 10)
 	return v
+}
+
+// ZonesValues holds the values of a Memcached that is one of several copies.
+type ZonesValues struct {
+	// Label is the value of a label that the proxies of all zones have, when their lists are equal, and no other Memcached's.
+	Label string `json:"label,omitempty"`
+	// NetworkPolicy is set with spec.networkPolicy.
+	NetworkPolicy bool `json:"networkPolicy,omitempty"`
+}
+
+// labelOf returns the value of the label for zones. A Memcached must be in its own list, so that it has the label of others only if these
+// name it.
+func labelOf(zones []cachev1alpha1.ObjectName) string {
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, zones)))[:20]
+}
+
+// zoneLines returns the lines of the file of nodes with the zones of mc, if it has any.
+func zoneLines(mc *cachev1alpha1.Memcached) string {
+	var lines strings.Builder
+	for _, zone := range mc.Spec.Proxy.Zones {
+		if string(zone) == mc.Name {
+			lines.WriteString("zone here\n")
+		} else {
+			fmt.Fprintf(&lines, "zone %s-proxy.%s.svc %d\n", zone, mc.Namespace, zonePort)
+		}
+	}
+	return lines.String()
 }
 
 // HandOverValues holds the times of a memcached pod that hands its items over, in seconds.

@@ -31,6 +31,9 @@ const MainContainer = "memcached"
 // proxySuffix follows the name of a Memcached in those of the Deployment and the Service of its proxies.
 const proxySuffix = "-proxy"
 
+// zonesSuffix follows it in the name of the Service of the proxies in all zones.
+const zonesSuffix = "-zones"
+
 // Observation is the input of a status.
 type Observation struct {
 	// Memcached is the custom resource as it was read, with its last status.
@@ -169,7 +172,11 @@ func Compute(o Observation) cachev1alpha1.MemcachedStatus {
 		ObservedGeneration: mc.Generation,
 	}
 	if mc.Spec.Proxy != nil {
-		status.Endpoint = fmt.Sprintf("%s.%s.svc:%d", mc.Name+proxySuffix, mc.Namespace, port)
+		suffix := proxySuffix
+		if mc.Spec.Proxy.Zones != nil {
+			suffix = zonesSuffix
+		}
+		status.Endpoint = fmt.Sprintf("%s.%s.svc:%d", mc.Name+suffix, mc.Namespace, port)
 	}
 	if mc.Spec.HasStableNames() {
 		status.Servers = nodes.Servers(mc.Name, mc.Namespace, ptr.Deref(mc.Spec.Size, 1), port)

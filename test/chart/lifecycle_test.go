@@ -118,48 +118,50 @@ func (r release) withoutCRD(t *testing.T) {
 	r.cluster.EventuallyGone(t, crd)
 }
 
-// TestRelease_ForAllNamespaces takes a release from the first install to the last uninstall.
+// TestRelease_ForAllNamespaces takes a release from the first install to the last uninstall. Helm 4 takes it over from Helm 3.
 func TestRelease_ForAllNamespaces(t *testing.T) {
-	forEachHelm(t, func(t *testing.T, h helm) {
-		cluster := testenv.New(t, testenv.Setup{})
-		h = h.as(cluster.Kubeconfig)
-		r := release{h, cluster, releaseName, releaseNamespace}
+	t.Parallel()
+	cluster := testenv.New(t, testenv.Setup{})
+	r := release{helm{program: tool("helm3"), home: t.TempDir(), kubeconfig: cluster.Kubeconfig}, cluster, releaseName, releaseNamespace}
 
-		r.withoutCRD(t)
-		r.do(t, "install", "--create-namespace")
-		r.wantArgs(t, "--leader-elect", "--zap-log-level=info")
-		mc := cluster.NewMemcached(t, "default", "kept", 0)
+	r.withoutCRD(t)
+	r.do(t, "install", "--create-namespace")
+	r.wantArgs(t, "--leader-elect", "--zap-log-level=info")
+	mc := cluster.NewMemcached(t, "default", "kept", 0)
 
-		refusesASecondOne(t, r)
-		upgrades(t, r)
-		leavesReplicasToOthers(t, r)
-		r.run(t, r.with(laterChart(t), "upgrade")...)
-		wantLaterChart(t, r)
+	refusesASecondOne(t, r)
+	upgrades(t, r)
+	leavesReplicasToOthers(t, r)
+	r.program = tool("helm4")
+	refusesASecondOne(t, r)
+	leavesReplicasToOthers(t, r)
+	r.run(t, r.with(laterChart(t), "upgrade")...)
+	wantLaterChart(t, r)
 
-		r.do(t, "rollback", "1", "--wait")
-		r.wantArgs(t, "--zap-log-level=info")
-		if replicas := *r.deployment(t).Spec.Replicas; replicas != 1 {
-			t.Errorf("after the rollback there are %d pods", replicas)
-		}
+	r.do(t, "rollback", "1", "--wait")
+	r.wantArgs(t, "--zap-log-level=info")
+	if replicas := *r.deployment(t).Spec.Replicas; replicas != 1 {
+		t.Errorf("after the rollback there are %d pods", replicas)
+	}
 
-		if left := r.leftovers(t); slices.ContainsFunc(left, func(object string) bool { return strings.HasPrefix(object, "ConfigMap") }) {
-			t.Errorf("the ConfigMap of templates that are no more is still there: %q", left)
-		}
-		r.do(t, "upgrade", "--set", "crds.enabled=false")
-		r.crd(t) // is still there
-		r.do(t, "upgrade")
-		r.do(t, "uninstall", "--wait")
-		if left := r.leftovers(t); !slices.Equal(left, []string{"CustomResourceDefinition " + crdName}) {
-			t.Errorf("uninstalling leaves %q", left)
-		}
-		wantSame(t, cluster, mc)
+	if left := r.leftovers(t); slices.ContainsFunc(left, func(object string) bool { return strings.HasPrefix(object, "ConfigMap") }) {
+		t.Errorf("the ConfigMap of templates that are no more is still there: %q", left)
+	}
+	r.do(t, "upgrade", "--server-side=true", "--force-conflicts", "--set", "crds.enabled=false")
+	r.crd(t) // is still there
+	r.do(t, "upgrade")
+	r.do(t, "uninstall", "--wait")
+	if left := r.leftovers(t); !slices.Equal(left, []string{"CustomResourceDefinition " + crdName}) {
+		t.Errorf("uninstalling leaves %q", left)
+	}
+	wantSame(t, cluster, mc)
 
-		r.do(t, "install")
-		wantSame(t, cluster, mc)
-		r.do(t, "upgrade", "--set", "crds.keep=false")
-		r.do(t, "uninstall", "--wait")
-		testenv.Eventually(t, "everything should be gone", func(context.Context) (bool, error) { return len(r.leftovers(t)) == 0, nil })
-	})
+	r.do(t, "install")
+	wantSame(t, cluster, mc)
+	r.do(t, "upgrade", "--set", "crds.keep=false")
+	r.program = tool("helm3")
+	r.do(t, "uninstall", "--wait")
+	testenv.Eventually(t, "everything should be gone", func(context.Context) (bool, error) { return len(r.leftovers(t)) == 0, nil })
 }
 
 // wantSame fails unless mc is the object that it was.
@@ -280,23 +282,4 @@ func TestRelease_AdoptsTheCRD(t *testing.T) {
 		r.run(t, r.with(later, "upgrade")...)
 		wantLaterChart(t, r)
 	})
-}
-
-// TestRelease_Helm4UpgradesHelm3: Helm 4 upgrades a release of Helm 3.
-func TestRelease_Helm4UpgradesHelm3(t *testing.T) {
-	t.Parallel()
-	cluster := testenv.New(t, testenv.Setup{})
-	h := helm{program: tool("helm3"), home: t.TempDir(), kubeconfig: cluster.Kubeconfig}
-	r := release{h, cluster, releaseName, releaseNamespace}
-	r.withoutCRD(t)
-	r.do(t, "install", "--create-namespace")
-	r.helm.program = tool("helm4")
-	r.run(t, r.with(laterChart(t), "upgrade", "--set", "replicaCount=2")...)
-	wantLaterChart(t, r)
-	r.do(t, "rollback", "1", "--wait")
-	r.do(t, "upgrade", "--server-side=true", "--force-conflicts")
-	r.do(t, "upgrade", "--set", "replicaCount=2")
-	if replicas := *r.deployment(t).Spec.Replicas; replicas != 2 {
-		t.Errorf("there are %d pods", replicas)
-	}
 }

@@ -165,8 +165,8 @@ func TestClients_SurviveEveryChange(t *testing.T) {
 		suite.Ready(t, mc)
 		took := time.Since(started)
 		suite.NoneTerminates(t, namespace)         // until then the proxies keep to the pod that they are connected to
-		settled := waitForClients(t, namespace, 8) // in which a client misses and sets nearly all keys that a replaced pod held
-		waitForClients(t, namespace, 3)
+		settled := waitForClients(t, namespace, 5) // in which a client misses and sets nearly all keys that a replaced pod held
+		waitForClients(t, namespace, 2)
 		during, _ := talliesOf(t, namespace, from)
 		after, _ := talliesOf(t, namespace, settled)
 		for client, sum := range during {

@@ -21,6 +21,8 @@ var samples = map[string]sample{
 	"spec.size":                   {valid: 2, boundary: []any{0, 1000}},
 	"proxy.size":                  {valid: 3, boundary: []any{1, 100}},
 	"proxy.handoverSeconds":       {valid: 30, boundary: []any{10, 600}, refused: []any{9, 601}},
+	"proxy.zones":                 {valid: list{"sample", "b"}, boundary: []any{list{"a", "b", "c", "d", "sample"}}, refused: []any{list{"a", "b"}}},
+	"proxy.zones[]":               {valid: "sample", refused: []any{"Sample", ""}},
 	"spec.image":                  {valid: image, boundary: []any{"a", "example.com/" + strings.Repeat("a", 500)}, refused: []any{"my image"}},
 	"metrics.image":               {valid: image, boundary: []any{"a", "example.com/" + strings.Repeat("a", 500)}, refused: []any{"my image"}},
 	"flash.size":                  {valid: "2Gi", boundary: []any{"1Gi", "16Ti", 1073741824}, refused: []any{"1023Mi", "17Ti", "1e10", "garbage", -1}},

@@ -48,6 +48,7 @@ type given struct {
 	secrets  map[string]secret  // those that the spec names
 	reloader string             // the operator's RELATED_IMAGE_MEMCACHED_RELOADER
 	site     fs.FS              // the operator's --manifests-dir
+	patient  bool               // whether a proxy waits for the answers of nodes for long
 	cgroup   string             // of its containers; empty for the test's own
 	volumes  map[string]*volume // those of the pod whose containers are started again; nil for new ones
 }

@@ -68,7 +68,8 @@ func (s *server) line() string { return fmt.Sprintf("- %s %s\n", s.host, s.port)
 // proxy is the proxy of a Memcached as it is rendered, running.
 type proxy struct {
 	pod
-	nodes string // the directory of the file of nodes
+	nodes    string // the directory of the file of nodes
+	zonePort string // for the proxies of other zones; empty without these
 }
 
 // startProxy starts a proxy of the nodes in lines, with resolv.conf.
@@ -80,12 +81,21 @@ func startProxy(t *testing.T, lines, resolvConf string) *proxy {
 // startProxyFor starts a proxy that is rendered for g.
 func startProxyFor(t *testing.T, g given, lines, resolvConf string) *proxy {
 	t.Helper()
+	if g.patient {
+		return startProxyWith(t, g, lines, resolvConf, patientRoutes(t))
+	}
 	return startProxyWith(t, g, lines, resolvConf, filepath.Join(repository, "manifests", "components", "proxy"))
 }
 
 // startPatientProxy starts a proxy of the nodes in lines that waits for their answers for long. On a busy machine, a node may count as
 // down otherwise, and a stand-in be used.
 func startPatientProxy(t *testing.T, lines string) *proxy {
+	t.Helper()
+	return startProxyFor(t, given{spec: "proxy: {size: 1}", patient: true}, lines, "")
+}
+
+// patientRoutes returns a directory with the proxy.lua of a patient proxy.
+func patientRoutes(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(repository, "manifests", "components", "proxy", "proxy.lua"))
 	testenv.NoError(t, err)
@@ -97,7 +107,7 @@ func startPatientProxy(t *testing.T, lines string) *proxy {
 	testenv.NoError(t, os.Chmod(routes, 0o755))
 	patient := strings.Replace(string(text), times, "local CONNECT, READ, RETRY = 60, 60, 1", 1)
 	testenv.NoError(t, os.WriteFile(filepath.Join(routes, "proxy.lua"), []byte(patient), 0o644)) //nolint:gosec // the container's user reads it
-	return startProxyWith(t, given{spec: "proxy: {size: 1}"}, lines, "", routes)
+	return routes
 }
 
 // startProxyWith starts a proxy with the proxy.lua in the directory routes.
@@ -107,6 +117,12 @@ func startProxyWith(t *testing.T, g given, lines, resolvConf, routes string) *pr
 	testenv.NoError(t, os.Chmod(p.nodes, 0o755))
 	p.list(t, lines)
 	p.spec = rendered(t, g, "cache-proxy", p.port)
+	for i, variable := range p.spec.Containers[0].Env {
+		if variable.Name == "MEMCACHED_ZONE_PORT" {
+			p.zonePort = freePort(t)
+			p.spec.Containers[0].Env[i].Value = p.zonePort
+		}
+	}
 	routes, err := filepath.Abs(routes)
 	testenv.NoError(t, err)
 	p.volumes = volumesOf(t, p.spec, g.secrets)

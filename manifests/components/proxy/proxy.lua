@@ -1,8 +1,8 @@
 -- The routes of a Memcached's proxy, which is memcached too:
 --   memcached -o proxy_config=proxy.lua,proxy_arg=<file of nodes>
 --
--- The file of nodes has a line "<zone> <host> <port>" for each node, in order: a new one is added at the end, and the last one
--- is removed first. There is one zone so far, "-". The file is read again every 2 s: a file that cannot be used is reported on
+-- The file of nodes has a line "- <host> <port>" for each node, in order: a new one is added at the end, and the last one
+-- is removed first. The file is read again every 2 s: a file that cannot be used is reported on
 -- standard error, and the nodes stay those of the last good one.
 --
 -- A key belongs to one node. While that does not answer, other nodes stand in for it: what they store then expires within
@@ -22,11 +22,19 @@
 --   until <leave> + LEAVING: they use the new node, and delete what they change from the old one
 -- A read that begins after a change was confirmed, by any proxy, never finds what was there before it, also while the proxies are a
 -- step apart: a change reaches the old node first, and copy stores nothing that has changed there meanwhile.
+--
+-- Zones: each has proxies and nodes of its own, which hold a whole copy. All proxies have the same zones in the same order:
+--   zone <host> <port>   the proxies of another zone, by the port that leads to its nodes only, a listener with the tag "zone"
+--   zone here            the nodes in this file
+-- A read asks its own zone and, on a miss, the others, whose item it copies for FILL_TTL at most. What sets or deletes an item goes to
+-- all zones; what depends on the item that is there is decided by the first zone that answers, and deletes the key from the others. A
+-- zone that cannot be reached misses changes; between zones, a copy may undo a change that is made meanwhile, for FILL_TTL at most.
 
 local STAND_INS    = 2  -- nodes that are asked in place of one
 local STAND_IN_TTL = 60 -- seconds, as mcrouter's failover_exptime
 local LEAVING      = 5  -- seconds, by which clocks may differ
 local LEASE        = 3  -- seconds, less than LEAVING
+local FILL_TTL     = 60 -- seconds
 local MONTH        = 30 * 24 * 3600 -- a longer time to live is a date
 
 local CONNECT, READ, RETRY = 0.5, 0.5, 1 -- seconds
@@ -65,10 +73,13 @@ local kinds = {
     list.was = { number = tonumber(number), move = tonumber(move), leave = tonumber(leave) }
   end },
   since = { "^since (%d+)$", function(list, number) list.since = tonumber(number) end },
+  zone = { "^zone (%S+) ?(%d*)$", function(list, host, port)
+    table.insert(list.zones, port == "" and { is_here = true } or node_of(host, port))
+  end },
 }
 
 local function parse(text)
-  local list = { nodes = {}, olds = {} }
+  local list = { nodes = {}, olds = {}, zones = {} }
   for line in text:gmatch("[^\n]+") do
     local kind = kinds[line:match("^%S+")] or kinds["-"]
     local words = { line:match(kind[1]) }
@@ -84,6 +95,9 @@ local function with_pools(list)
   local function add(node) node.pool = mcp.pool({ mcp.backend({ label = node.label, host = node.host, port = node.port }) }) end
   for _, node in ipairs(list.nodes) do add(node) end
   for _, old in pairs(list.olds) do add(old.node) end
+  for _, zone in ipairs(list.zones) do
+    if not zone.is_here then add(zone) end
+  end
   return list
 end
 
@@ -96,6 +110,7 @@ function mcp_config_pools()
   mcp.add_stat(1, "stand_in")   -- requests that another node answered
   mcp.add_stat(2, "unanswered") -- requests that no node answered
   mcp.add_stat(3, "copied")     -- items that were copied to the new node of their key
+  mcp.add_stat(4, "other_zone") -- items that were read from another zone
 
   nodes_seen = contents(mcp.start_arg)
   local ok, list = pcall(parse, nodes_seen or "")
@@ -366,6 +381,102 @@ local function route(context, list)
   end
 end
 
+-- The zones that a request goes to: the own one first, all, or the first that answers.
+local NEAR, ALL, DECIDING = 1, 2, 3
+
+local zones_of_text = {
+  [mcp.CMD_GET] = NEAR, [mcp.CMD_SET] = ALL, [mcp.CMD_DELETE] = ALL, [mcp.CMD_TOUCH] = ALL, [mcp.CMD_GAT] = ALL,
+}
+-- The flags of the meta commands that otherwise go to all zones with which these depend on the item that is there, or return its CAS unique.
+local deciding_flags = { [mcp.CMD_MG] = "cNR", [mcp.CMD_MS] = "CMI", [mcp.CMD_MD] = "C" }
+
+local function zones_for(request)
+  local command = request:command()
+  local flags = deciding_flags[command]
+  if not flags then return zones_of_text[command] or DECIDING end
+  for flag in flags:gmatch(".") do
+    if request:has_flag(flag) then return DECIDING end
+  end
+  if command ~= mcp.CMD_MG then return ALL end
+  if request:has_flag("T") then return ALL end
+  return request:has_flag("v") and NEAR or DECIDING
+end
+
+-- Commands that may have changed an item where they were decided.
+local changes_item = {
+  [mcp.CMD_ADD] = true, [mcp.CMD_REPLACE] = true, [mcp.CMD_APPEND] = true, [mcp.CMD_PREPEND] = true, [mcp.CMD_CAS] = true,
+  [mcp.CMD_INCR] = true, [mcp.CMD_DECR] = true, [mcp.CMD_MA] = true, [mcp.CMD_MS] = true, [mcp.CMD_MD] = true,
+}
+local refusals = { [mcp.MCMC_CODE_EXISTS] = true, [mcp.MCMC_CODE_NOT_FOUND] = true, [mcp.MCMC_CODE_NOT_STORED] = true }
+local successes = {
+  [mcp.MCMC_CODE_STORED] = true, [mcp.MCMC_CODE_DELETED] = true, [mcp.MCMC_CODE_TOUCHED] = true, [mcp.MCMC_CODE_OK] = true,
+}
+
+local function zone_route(context, list)
+  local zones, here, handles = list.zones, nil, {}
+  for i, zone in ipairs(zones) do
+    handles[i] = zone.handles[ASK]
+    if zone.is_here then here = zone end
+  end
+  local function ask(request, zone, handle) return context:enqueue_and_wait(request, zone.handles[handle]) end
+
+  -- Copies the item of the request's key from zone, unless this one has it by now.
+  local function fill(request, zone)
+    local key, flag = request:key(), base64(request)
+    local item = ask(mcp.request(("mg %s t f v%s\r\n"):format(key, flag)), zone, SECOND)
+    local line = has_item(item) and item:line() or ""
+    local ttl, flags = tonumber(line:match("t(%-?%d+)")), line:match("f(%d+)")
+    if not ttl or not flags or line:match(" [WXZ]") then return end
+    if ttl < 0 or ttl > FILL_TTL then ttl = FILL_TTL end
+    ask(mcp.request(("ms %s %d ME T%d F%s%s\r\n"):format(key, item:vlen(), math.max(ttl, 1), flags, flag), item), here, SECOND)
+  end
+
+  local function near(request)
+    local response = ask(request, here, ASK)
+    if has_item(response) then return response end
+    for _, zone in ipairs(zones) do
+      local other = zone ~= here and ask(request, zone, ASK)
+      if other and has_item(other) then
+        mcp.stat(4, 1)
+        fill(request, zone)
+        return other
+      end
+    end
+    return response
+  end
+
+  local function all(request)
+    context:enqueue(request, handles)
+    context:wait_cond(#handles, mcp.WAIT_ANY)
+    local response = context:result(here.handles[ASK])
+    for _, handle in ipairs(handles) do
+      if successes[response:code()] or has_item(response) then break end
+      local other = context:result(handle)
+      if successes[other:code()] or has_item(other) then response = other end
+    end
+    return response
+  end
+
+  local function deciding(request)
+    local response
+    for i, zone in ipairs(zones) do
+      response = ask(request, zone, ASK)
+      if is_answer(response) then
+        if changes_item[request:command()] and response:ok() and not refusals[response:code()] then
+          for j, other in ipairs(zones) do
+            if j ~= i then ask(deletion(request), other, SECOND) end
+          end
+        end
+        break
+      end
+    end
+    return response
+  end
+
+  local ways = { [NEAR] = near, [ALL] = all, [DECIDING] = deciding }
+  return function(request) return ways[zones_for(request)](request) end
+end
+
 function mcp_config_routes(list)
   local routes = mcp.funcgen_new()
   local last = (list.was or next(list.olds)) and SECOND or list.since and DELETE or ASK
@@ -376,5 +487,15 @@ function mcp_config_routes(list)
   for _, node in ipairs(list.nodes) do add(node) end
   for _, old in pairs(list.olds) do add(old.node) end
   routes:ready({ n = "cache", a = list, u = 2, f = route }) -- u: the responses that route makes
-  mcp.attach(mcp.CMD_ANY_STORAGE, routes)
+  mcp.attach(mcp.CMD_ANY_STORAGE, routes, "zone")
+  local all = routes
+  if #list.zones > 0 then
+    all = mcp.funcgen_new()
+    for _, zone in ipairs(list.zones) do
+      zone.handles = {}
+      for _, i in ipairs({ ASK, SECOND }) do zone.handles[i] = all:new_handle(zone.is_here and routes or zone.pool) end
+    end
+    all:ready({ n = "zones", a = list, f = zone_route })
+  end
+  mcp.attach(mcp.CMD_ANY_STORAGE, all)
 end

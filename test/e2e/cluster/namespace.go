@@ -38,7 +38,10 @@ func (c *Cluster) NewNamespace(t testing.TB, labels ...string) string {
 	}
 	c.Create(t, namespace)
 	t.Cleanup(func() {
-		if err := c.Client.Delete(context.WithoutCancel(t.Context()), namespace); client.IgnoreNotFound(err) != nil {
+		ctx := context.WithoutCancel(t.Context())
+		deleted := client.IgnoreNotFound(c.Client.Delete(ctx, namespace))
+		// Nothing waits for what the pods do in their grace periods, which may be minutes.
+		if err := errors.Join(deleted, c.Client.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(namespace.Name), client.GracePeriodSeconds(0))); err != nil {
 			t.Error(err)
 		}
 	})

@@ -610,6 +610,12 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 2
+    - name: zones
+      type:
+        list:
+          elementType:
+            namedType: com.github.example.memcached-operator.apis.v1alpha1.ObjectName
+          elementRelationship: atomic
 - name: com.github.example.memcached-operator.apis.v1alpha1.ProxyService
   map:
     fields:

@@ -4,6 +4,10 @@
 
 package v1alpha1
 
+import (
+	apisv1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+)
+
 // ProxyApplyConfiguration represents a declarative configuration of the Proxy type for use
 // with apply.
 //
@@ -23,6 +27,10 @@ type ProxyApplyConfiguration struct {
 	// unless that is longer, and has 30 more to stop. Defaults to none: the items
 	// are lost.
 	HandoverSeconds *int32 `json:"handoverSeconds,omitempty"`
+	// zones are Memcacheds of the namespace that hold a whole copy of the cache
+	// each, at most 5 with this one; all have the same list. The address of all is
+	// <name>-zones. It cannot be combined with tls. Defaults to none.
+	Zones []apisv1alpha1.ObjectName `json:"zones,omitempty"`
 	// service configures the Service of the proxies.
 	Service *ProxyServiceApplyConfiguration `json:"service,omitempty"`
 }
@@ -54,6 +62,16 @@ func (b *ProxyApplyConfiguration) WithResources(value *ResourcesApplyConfigurati
 // If called multiple times, the HandoverSeconds field is set to the value of the last call.
 func (b *ProxyApplyConfiguration) WithHandoverSeconds(value int32) *ProxyApplyConfiguration {
 	b.HandoverSeconds = &value
+	return b
+}
+
+// WithZones adds the given value to the Zones field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Zones field.
+func (b *ProxyApplyConfiguration) WithZones(values ...apisv1alpha1.ObjectName) *ProxyApplyConfiguration {
+	for i := range values {
+		b.Zones = append(b.Zones, values[i])
+	}
 	return b
 }
 
