@@ -100,6 +100,13 @@ func TestZones_DecideOnce(t *testing.T) {
 			t.Errorf("zone %d counted %s", zone, got)
 		}
 	}
+	clients[0].ask(t, "set unique 0 0 1|v")
+	for i, request := range []string{"mg unique c", "ms unique 1 c|v"} {
+		_, unique, _ := strings.Cut(clients[1].ask(t, request), " c")
+		if got := clients[i].ask(t, "ms unique 1 C"+unique+"|w"); got != "HD" {
+			t.Errorf("after %s, its unique is refused: %s", request, got)
+		}
+	}
 	// A value of which one zone has a copy is not found there when another one was decided on.
 	for i, request := range []string{"append k 0 0 1|w", "prepend k 0 0 1|w", "replace k 0 0 1|w", "ms k 1 MA|w", "delete k", "touch k 9", "ms k 1 T9|w"} {
 		clients[0].ask(t, "set k 0 0 1|v")

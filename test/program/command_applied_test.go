@@ -89,7 +89,8 @@ func TestRender_PrintsWhatTheOperatorApplies(t *testing.T) {
 		if bytes.Contains(content, []byte("serviceMonitor:")) || bytes.Contains(content, []byte("rules:")) {
 			continue // this API server does not serve these kinds
 		}
-		mc := testenv.Parse(t, strings.ReplaceAll(string(content), "name: cache", fmt.Sprintf("name: m%02d", i)))
+		name := fmt.Sprintf("m%02d", i)
+		mc := testenv.Parse(t, strings.NewReplacer("name: cache", "name: "+name, ", cache, ", ", "+name+", ").Replace(string(content))) // also in zones
 		mc.SetNamespace(namespace)
 		mc.SetUID("")
 		// The operator applies nothing for a paused Memcached; render ignores it.

@@ -388,7 +388,7 @@ local zones_of_text = {
   [mcp.CMD_GET] = NEAR, [mcp.CMD_SET] = ALL, [mcp.CMD_DELETE] = ALL, [mcp.CMD_TOUCH] = ALL, [mcp.CMD_GAT] = ALL,
 }
 -- The flags of the meta commands that otherwise go to all zones with which these depend on the item that is there, or return its CAS unique.
-local deciding_flags = { [mcp.CMD_MG] = "cNR", [mcp.CMD_MS] = "CMI", [mcp.CMD_MD] = "C" }
+local deciding_flags = { [mcp.CMD_MG] = "cNR", [mcp.CMD_MS] = "CMIc", [mcp.CMD_MD] = "C" }
 
 local function zones_for(request)
   local command = request:command()

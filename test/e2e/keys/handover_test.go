@@ -159,13 +159,7 @@ func TestHandOver_HidesPlannedChanges(t *testing.T) {
 			seconds := load.Seconds()[starts[i]:]
 			c.seconds = append(c.seconds, seconds)
 			dip := traffic.DipAfter(seconds, margin)
-			var before, all traffic.Second
-			for j, s := range seconds {
-				if j < margin {
-					before = traffic.Second{Hits: before.Hits + s.Hits, Misses: before.Misses + s.Misses, Errors: before.Errors + s.Errors}
-				}
-				all.Errors, all.Stale = all.Errors+s.Errors, all.Stale+s.Stale
-			}
+			before, all := total(seconds[:margin]), total(seconds)
 			t.Logf("| %s (%d s) | %s | %.1f %% | %.1f | %d | %d | %d |", change.what, len(seconds)-2*margin, names[i], 100*before.Ratio(), dip.Points, dip.Seconds, all.Errors, all.Stale)
 			if i == 0 && all.Stale > 0 {
 				t.Errorf("%s: %d stale reads", change.what, all.Stale)

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package keys
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
+	"github.com/example/memcached-operator/test/testenv"
+	"github.com/example/memcached-operator/test/traffic"
+)
+
+// TestZones_LoseOne has a copy of a cache on each of two nodes, which are zones, and an application in the first one. Pods that are lost say
+// nothing for a while, and then come back empty. It prints what the hit ratio loses.
+func TestZones_LoseOne(t *testing.T) {
+	n := newNode(t)
+	namespace := suite.NewNamespace(t)
+	zones := []cachev1alpha1.ObjectName{"zone-1", "zone-2"}
+	t.Cleanup(func() { suite.Kubectl(t, "label", "nodes", "node1", "node2", corev1.LabelTopologyZone+"-") })
+	var caches []*cachev1alpha1.Memcached
+	for i, zone := range zones {
+		suite.Kubectl(t, "label", "--overwrite", "node", fmt.Sprint("node", i+1), corev1.LabelTopologyZone+"="+string(zone))
+		caches = append(caches, suite.NewMemcached(t, namespace, string(zone), 2, func(spec *cachev1alpha1.MemcachedSpec) {
+			spec.Memory = new(resource.MustParse("64Mi"))
+			spec.NodeSelector = map[string]cachev1alpha1.LabelValue{corev1.LabelTopologyZone: cachev1alpha1.LabelValue(zone)}
+			spec.Proxy = &cachev1alpha1.Proxy{Zones: zones}
+		}))
+	}
+	for _, mc := range caches {
+		suite.Ready(t, mc)
+	}
+	load := startLoad(t, n, caches[0].Status.Endpoint)
+	// signalled sends a signal to memcached in the pods of app of the Memcached called zone.
+	signalled := func(s syscall.Signal, zone string, apps ...string) {
+		for _, app := range apps {
+			pods := &corev1.PodList{}
+			testenv.NoError(t, suite.Client.List(t.Context(), pods, client.InNamespace(namespace), client.MatchingLabels{"app": app, "memcached_cr": zone}))
+			for _, pod := range pods.Items {
+				signal(t, &pod, s)
+			}
+		}
+	}
+	t.Log("| what is lost | hit ratio before | dip in points | seconds of more than a point | errors | stale reads |")
+	for _, loss := range []struct {
+		what        string
+		lose, again func()
+	}{
+		{"the other zone", func() { signalled(syscall.SIGSTOP, "zone-2", "memcached", "memcached-proxy") }, func() { signalled(syscall.SIGKILL, "zone-2", "memcached", "memcached-proxy") }},
+		{"the nodes of the own zone", func() { signalled(syscall.SIGSTOP, "zone-1", "memcached") }, func() { signalled(syscall.SIGKILL, "zone-1", "memcached") }},
+		{"the other zone, by a drain", func() {
+			t.Cleanup(func() { suite.Kubectl(t, "uncordon", "node2") })
+			suite.Kubectl(t, "drain", "node2", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout="+testenv.Timeout.String())
+		}, func() { suite.Kubectl(t, "uncordon", "node2") }},
+	} {
+		pass(t, margin)
+		start := len(load.Seconds()) - margin
+		loss.lose()
+		pass(t, margin)
+		loss.again()
+		for _, mc := range caches {
+			settled(t, mc)
+		}
+		suite.NoneTerminates(t, namespace)
+		pass(t, margin)
+		seconds := load.Seconds()[start:]
+		before, all, dip := total(seconds[:margin]), total(seconds), traffic.DipAfter(seconds, margin)
+		t.Logf("| %s | %.1f %% | %.1f | %d | %d | %d |", loss.what, 100*before.Ratio(), dip.Points, dip.Seconds, all.Errors, all.Stale)
+		if all.Errors > 0 || dip.Seconds > 2 {
+			t.Errorf("%s: %d errors, %d seconds of a lower hit ratio", loss.what, all.Errors, dip.Seconds)
+		}
+	}
+}
+
+// total adds seconds up.
+func total(seconds []traffic.Second) (all traffic.Second) {
+	for _, s := range seconds {
+		all = traffic.Second{Hits: all.Hits + s.Hits, Misses: all.Misses + s.Misses, Errors: all.Errors + s.Errors, Stale: all.Stale + s.Stale}
+	}
+	return all
+}
