@@ -173,12 +173,7 @@ check: ## Vet, check the format and run the tests that need no control plane, in
 .PHONY: test
 test: kube build $(TEST_TOOLS) $(OPERANDS) $(PROMTOOL) ## Run all tests, including those against a real control plane.
 	$(PROGRESS) go test $(GOTESTFLAGS) $(filter-out $(BUILDS:./%=github.com/example/memcached-operator/%),$(shell go list ./...))
-	$(MAKE) --no-print-directory -j 2 test-builds test-cluster
-
-.PHONY: test-builds test-cluster
-test-builds:
 	$(PROGRESS) go test $(GOTESTFLAGS) -p 3 -count=1 $(BUILDS)
-test-cluster:
 	$(PROGRESS) go test -C hack/cluster $(GOTESTFLAGS) .
 
 .PHONY: test-api

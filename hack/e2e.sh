@@ -56,4 +56,4 @@ export E2E_INSTALLER=$scratch/install.yaml
 hack/installer.sh "$E2E_IMAGE" > "$E2E_INSTALLER"
 
 # One package at a time, because each installs the operator in its own way.
-hack/progress.sh go test -tags e2e -p 1 -count=1 -timeout 25m -parallel 5 "$@" ${E2E_PACKAGES:-./test/e2e ./test/e2e/helm}
+hack/progress.sh go test -tags e2e -p 1 -count=1 -timeout 25m -parallel 32 "$@" ${E2E_PACKAGES:-./test/e2e ./test/e2e/helm}

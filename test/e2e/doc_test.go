@@ -6,8 +6,7 @@
 // users apply, with real kubelets and real memcached answering. `make e2e` runs it, on
 // a cluster that it makes, or on the one that E2E_KUBECONFIG names.
 //
-// A test has a namespace of its own and runs beside the others (t.Parallel). A test that
+// A test has a namespace of its own and runs beside the others (parallel). A test that
 // is not parallel disturbs all: it stops the operator, changes it, or drains a node.
-// Go runs those first, one after the other, and the parallel ones after them, beginning
-// with those of the last files: the longest are there.
+// Go runs those first, one after the other.
 package e2e

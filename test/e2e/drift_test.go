@@ -33,7 +33,7 @@ var children = []schema.GroupVersionResource{
 }
 
 func TestReconcile_RevertsDriftAndRestartsNoPod(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	namespace := suite.NewNamespace(t)
 	f := suite.Fill(t, namespace, "drifting", 1, cluster.WithEveryObject)
 

@@ -24,7 +24,7 @@ import (
 
 // TestFlash_OfAClass gives a cache a volume of a StorageClass. While there is none for the next pod, the one of before serves.
 func TestFlash_OfAClass(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	if os.Getenv("NODE_DIR") == "" {
 		t.Skip("the volumes are directories of this machine, on which local nodes run")
 	}

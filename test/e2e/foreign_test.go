@@ -23,7 +23,7 @@ func TestOwnershipConflict_StallsUntilTheObjectIsDeleted(t *testing.T) {
 	t.Parallel()
 	for kind := range cluster.Foreign("", "") {
 		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
+			parallel(t)
 			namespace := suite.NewNamespace(t)
 			foreign := cluster.Foreign(namespace, "taken")[kind]
 			suite.Create(t, foreign)

@@ -56,3 +56,14 @@ func setUp(ctx context.Context) (undefine func(context.Context) error, err error
 func withImage(image string) func(*cachev1alpha1.MemcachedSpec) {
 	return func(spec *cachev1alpha1.MemcachedSpec) { spec.Image = new(cachev1alpha1.Image(image)) }
 }
+
+// slots bounds how many tests run beside each other. On a machine that is too busy, the nodes of a cache count as down.
+var slots = make(chan struct{}, 3)
+
+// parallel has t run beside others. The two longest tests take no slot, so that they begin at once.
+func parallel(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	slots <- struct{}{}
+	t.Cleanup(func() { <-slots })
+}

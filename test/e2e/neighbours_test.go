@@ -17,7 +17,7 @@ import (
 
 // TestMemcached_IsIsolatedFromOthers has two in one namespace and one of the same name in another.
 func TestMemcached_IsIsolatedFromOthers(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	here, there := suite.NewNamespace(t), suite.NewNamespace(t)
 	first := suite.NewMemcached(t, here, "first", 1)
 	second := suite.NewMemcached(t, here, "second", 1)

@@ -16,7 +16,7 @@ import (
 
 // TestReconcile_CreatesAndPrunesObjects turns everything on that makes a further object, and off again.
 func TestReconcile_CreatesAndPrunesObjects(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	namespace := suite.NewNamespace(t)
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "changing", 1, cluster.WithEveryObject))
 	for _, object := range cluster.MoreChildren(namespace, mc.Name) {

@@ -94,7 +94,7 @@ func mustPrint(t *testing.T, b pages.Block, printed string, want ...string) {
 }
 
 func TestPages_AuthAndTLS(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	auth, tls := pages.Shell(t, "docs/user/auth.md"), pages.Shell(t, "docs/user/tls.md")
 	r := newReader(t, "11211")
 	pair := certificate.New(t, "cache."+r.namespace+".svc")
@@ -114,7 +114,7 @@ func TestPages_AuthAndTLS(t *testing.T) {
 }
 
 func TestPages_Connect(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	connect, monitoring := pages.Shell(t, "docs/user/connect.md"), pages.Shell(t, "docs/user/monitoring.md")
 	r := newReader(t, "9150")
 	r.apply(t, "docs/user/monitoring.md")

@@ -78,7 +78,7 @@ func accessible(t *testing.T, namespace string) map[string]memcached.Access {
 }
 
 func TestPlugin_AsksPods(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	namespace := suite.NewNamespace(t)
 	var rows []string
 	accessible := accessible(t, namespace)

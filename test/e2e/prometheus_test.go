@@ -49,7 +49,7 @@ func panels(t *testing.T, namespace string, names []string) []string {
 // certificates and users, and of one whose proxies want certificates, all of which are rotated, and evaluate the panels of the dashboard
 // and the alerts.
 func TestPrometheus_ScrapesTheCaches(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	namespace := suite.NewNamespace(t)
 	secret, pair := newCertificate(t, namespace)
 	users := newUsers(t, namespace, "first")

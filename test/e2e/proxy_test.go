@@ -23,7 +23,7 @@ import (
 
 // TestProxy_IsOneAddress reads and writes through a proxy while a memcached pod is lost, and while another one is added.
 func TestProxy_IsOneAddress(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	namespace := suite.NewNamespace(t)
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "proxied", 2, func(spec *cachev1alpha1.MemcachedSpec) {
 		spec.Proxy = &cachev1alpha1.Proxy{Size: new(int32(1))}

@@ -14,7 +14,7 @@ import (
 
 // TestReady_TakesSeconds measures what users wait for. What clients see meanwhile, TestClients does.
 func TestReady_TakesSeconds(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	namespace := suite.NewNamespace(t)
 	const size = 3
 	bare := bareDeployment(t, namespace, size)

@@ -15,7 +15,7 @@ import (
 )
 
 func TestRollout_ReplacesOnePodAtATime(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	namespace := suite.NewNamespace(t)
 	const size = 3
 	f := suite.Fill(t, namespace, "rolled", size, withImage(cluster.OldImage))
@@ -69,7 +69,7 @@ func runImage(t *testing.T, namespace, name, image string) {
 }
 
 func TestRollout_KeepsOldPodsWhenTheImageCannotBePulled(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	namespace := suite.NewNamespace(t)
 	const size = 2
 	f := suite.Fill(t, namespace, "broken", size)

@@ -21,7 +21,7 @@ import (
 // TestTLS_RotationKeepsTheCache replaces a certificate and a password under caches that are in use. The kubelet
 // brings Secrets to the pods when it looks at them the next time, within a minute or so.
 func TestTLS_RotationKeepsTheCache(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	namespace := suite.NewNamespace(t)
 	users := newUsers(t, namespace, "first")
 	secret, first := newCertificate(t, namespace)

@@ -28,7 +28,7 @@ import (
 const sample = "config/samples/cache_v1alpha1_memcached.yaml"
 
 func TestSample_ServesAndReportsAsDocumented(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	namespace := suite.NewNamespace(t)
 	suite.Kubectl(t, "--namespace="+namespace, "apply", "-f", sample)
 	suite.Kubectl(t, "--namespace="+namespace, "wait", "--for=condition=Ready", "--timeout=180s", "memcached/memcached-sample")

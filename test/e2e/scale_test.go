@@ -24,7 +24,7 @@ import (
 )
 
 func TestScale_FollowsSpecAndAutoscaler(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	namespace := suite.NewNamespace(t)
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "scaled", 1))
 	resource := cachev1alpha1.SchemeGroupVersion.WithResource("memcacheds")

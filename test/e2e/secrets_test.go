@@ -73,7 +73,7 @@ func usersData(password string) map[string][]byte {
 
 // TestSecrets_MissingOneIsNamed names a Secret that does not exist: the kubelet says so in an event of the pod only.
 func TestSecrets_MissingOneIsNamed(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	namespace := suite.NewNamespace(t)
 	mc := suite.NewMemcached(t, namespace, "locked", 1, func(spec *cachev1alpha1.MemcachedSpec) {
 		spec.Auth = &cachev1alpha1.Auth{SecretName: "users"}

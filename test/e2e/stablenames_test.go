@@ -21,7 +21,7 @@ import (
 
 // TestStableNames_LeadToTheNextPod asks the DNS of the cluster and memcached by the names.
 func TestStableNames_LeadToTheNextPod(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	namespace := suite.NewNamespace(t)
 	mc := suite.Ready(t, suite.NewMemcached(t, namespace, "named", 2, func(spec *cachev1alpha1.MemcachedSpec) {
 		spec.StableNames = &cachev1alpha1.StableNames{}

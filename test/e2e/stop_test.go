@@ -23,7 +23,7 @@ import (
 
 // TestPreStop_ServesWhileTerminating deletes a pod whose stop is delayed: clients are told first.
 func TestPreStop_ServesWhileTerminating(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	namespace := suite.NewNamespace(t)
 	const sleep = 10
 	suite.Ready(t, suite.NewMemcached(t, namespace, "leaving", 1, func(spec *cachev1alpha1.MemcachedSpec) {
@@ -61,7 +61,7 @@ func TestPreStop_ServesWhileTerminating(t *testing.T) {
 // TestRestart_IsReported ends memcached in a pod, which the kubelet starts again: nothing but the note says that its part of
 // the cache is lost.
 func TestRestart_IsReported(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	namespace := suite.NewNamespace(t)
 	mc := suite.NewMemcached(t, namespace, "restarted", 1)
 	suite.Ready(t, mc)

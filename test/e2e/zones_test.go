@@ -21,7 +21,7 @@ import (
 // TestZones_OneIsLostOnNodes has a copy of a cache on each of two nodes, and ends all pods of one at once. A client of the address of all
 // zones finds each key from then on, and sees no error.
 func TestZones_OneIsLostOnNodes(t *testing.T) {
-	t.Parallel()
+	parallel(t)
 	nodes := &corev1.NodeList{}
 	testenv.NoError(t, suite.Client.List(t.Context(), nodes))
 	namespace := suite.NewNamespace(t)
