@@ -3,15 +3,12 @@
 package reconcilers_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	eventsv1 "k8s.io/api/events/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
@@ -86,50 +83,4 @@ func mustBeClean(t *testing.T, what, text string) {
 		strings.Contains(text, "<nil>") || strings.Contains(text, "&value") {
 		t.Errorf("%s has %d bytes: %.300q", what, len(text), text)
 	}
-}
-
-// A bound that is new in the CRD does not touch what runs: admission lets unchanged
-// fields through, and the operator reports instead of applying.
-func TestReconcile_ReportsSpecThatOlderCRDAccepted(t *testing.T) {
-	namespace := suite.NewNamespace(t)
-	o := startOperator(t, namespace)
-	mc := suite.NewMemcached(t, namespace, "older", 1)
-	suite.EventuallyReady(t, mc)
-	before := suite.Deployment(t, namespace, "older")
-	o.stop()
-
-	setMaximumOfThreads(t, 1000)
-	suite.Patch(t, mc, `{"spec":{"threads":100,"size":2}}`)
-	setMaximumOfThreads(t, 64)
-	startOperator(t, namespace)
-	eventuallyIs(t, mc, cachev1alpha1.ConditionStalled, cachev1alpha1.ReasonLimitExceeded)
-	const want = "spec.threads is 100, which is more than the maximum of 64; lower it"
-	if got := messageOf(mc, cachev1alpha1.ConditionReady); got != want {
-		t.Errorf("the message is %q, want %q", got, want)
-	}
-	if !testenv.HasCondition(mc, cachev1alpha1.ConditionAvailable, metav1.ConditionTrue, "") || *mc.Status.ReadyReplicas != 1 {
-		t.Errorf("it does not run on: %+v", mc.Status)
-	}
-	if after := suite.Deployment(t, namespace, "older"); after.Generation != before.Generation || after.UID != before.UID {
-		t.Errorf("the Deployment was changed: generation %d", after.Generation)
-	}
-	suite.Delete(t, mc)
-	suite.EventuallyGone(t, mc)
-	suite.EventuallyGone(t, before)
-}
-
-// setMaximumOfThreads changes the CRD as it is served, and waits until that counts.
-func setMaximumOfThreads(t *testing.T, maximum int32) {
-	t.Helper()
-	path := "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/threads/maximum"
-	patch := fmt.Appendf(nil, `[{"op":"replace","path":%q,"value":%d}]`, path, maximum)
-	testenv.NoError(t, suite.Client.Patch(t.Context(), testenv.Definition(), client.RawPatch(types.JSONPatchType, patch)))
-	testenv.Eventually(t, "the API server checks by the new CRD", func(ctx context.Context) (bool, error) {
-		accepts := func(threads int32) bool {
-			mc := memcached("default", "probe")
-			mc.Spec.Threads = &threads
-			return suite.Client.Create(ctx, mc, client.DryRunAll) == nil
-		}
-		return accepts(maximum) && !accepts(maximum+1), nil
-	})
 }

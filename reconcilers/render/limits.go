@@ -4,69 +4,40 @@ package render
 
 import (
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/example/memcached-operator/reconcilers/render/patch"
 )
 
 const (
 	// maxSpecJSON is the maximum length of the spec of a Memcached as JSON, in bytes. The CRD
-	// limits each field; this limits their sum.
+	// limits each field; this limits their sum, and what an older CRD accepted.
 	maxSpecJSON = 64 << 10
 	// maxObjectJSON is the maximum length of a rendered object as JSON, in bytes. The API
 	// server and etcd accept about 1.5 MB; the operator holds many objects in memory. EndpointSlices, which are rendered from
 	// pods, are not limited: with 1,000 of them they have up to 1 MB.
 	maxObjectJSON = 256 << 10
-	// maxObjectDepth is the maximum nesting of maps and lists in a rendered object.
-	maxObjectDepth = 64
 )
 
 // LimitError says that a spec, or an object rendered from it, exceeds a limit.
 type LimitError = patch.LimitError
 
-// checkSpec returns a LimitError when spec, the spec of a Memcached, exceeds maxSpecJSON or
-// a limit of the CRD on a field. Admission checks the latter as well, but it may have used
-// an older CRD.
+// checkSpec returns a LimitError when spec, the spec of a Memcached, exceeds maxSpecJSON.
 func checkSpec(spec map[string]any) error {
-	if err := specBounds().check(spec, field.NewPath("spec")); err != nil {
-		return &LimitError{Message: err.Error()}
-	}
 	if size := patch.JSONSize(spec); size > maxSpecJSON {
 		return &LimitError{Message: fmt.Sprintf("spec has %d bytes as JSON, which is more than the maximum of %d; shorten it", size, maxSpecJSON)}
 	}
 	return nil
 }
 
-// checkSizes returns a LimitError when one of the rendered objects is too large or nested
-// too deeply.
+// checkSizes returns a LimitError when one of the rendered objects is too large.
 func checkSizes(objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
 		if size := patch.JSONSize(object.Object); size > maxObjectJSON && object.GetKind() != "EndpointSlice" {
 			return &LimitError{Message: fmt.Sprintf("%s %s has %d bytes as JSON, which is more than the maximum of %d; shorten the fields of the spec that it is rendered from",
 				object.GetKind(), object.GetName(), size, maxObjectJSON)}
 		}
-		if deeper(object.Object, maxObjectDepth) {
-			return &LimitError{Message: fmt.Sprintf("%s %s nests maps and lists more than %d levels deep; shorten the fields of the spec that it is rendered from",
-				object.GetKind(), object.GetName(), maxObjectDepth)}
-		}
 	}
 	return nil
-}
-
-// deeper reports whether maps and lists are nested in value more than levels deep.
-func deeper(value any, levels int) bool {
-	switch v := value.(type) {
-	case map[string]any:
-		for _, item := range v {
-			if levels == 0 || deeper(item, levels-1) {
-				return true
-			}
-		}
-	case []any:
-		return len(v) > 0 && levels == 0 || slices.ContainsFunc(v, func(item any) bool { return deeper(item, levels-1) })
-	}
-	return false
 }

@@ -73,7 +73,6 @@ func Check(tree Tree, defaults Defaults) (r *Renderer, problems, warnings Proble
 }
 
 func check(tree Tree, defaults Defaults) (*Renderer, Problems, error) {
-	specBounds() // Loaded at the start, so that the first Memcached does not wait for it.
 	shipped, err := LoadTree(manifests.FS)
 	if err != nil {
 		return nil, nil, err

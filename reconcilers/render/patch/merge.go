@@ -74,7 +74,7 @@ func mergeMap(object, patch map[string]any, t mergeType, path *field.Path) error
 		if strings.HasPrefix(key, "$") {
 			return errorAt(path, "the directive %q is not supported; use $patch: delete or replace, or a list of operations", key)
 		}
-		if err := mergeField(object, key, patch[key], t.field(key), Child(path, key)); err != nil {
+		if err := mergeField(object, key, patch[key], t.field(key), child(path, key)); err != nil {
 			return err
 		}
 	}
@@ -90,8 +90,8 @@ func errorAt(path *field.Path, format string, args ...any) error {
 	return fmt.Errorf("%s: %s", path, text)
 }
 
-// Child returns the path of the field of path, which may be nil, called name.
-func Child(path *field.Path, name string) *field.Path {
+// child returns the path of the field of path, which may be nil, called name.
+func child(path *field.Path, name string) *field.Path {
 	switch {
 	case path == nil:
 		return field.NewPath(name)
