@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/testenv"
@@ -33,11 +34,11 @@ func uidsOf(pods []corev1.Pod) []types.UID {
 // restart does what a kubelet does with the containers of pod, which no kubelet runs here.
 func restart(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
-	pod = pod.DeepCopy()
-	for i := range pod.Status.ContainerStatuses {
-		pod.Status.ContainerStatuses[i].ContainerID = fmt.Sprintf("containerd://%s-%s", pod.UID, pod.Spec.Containers[0].Image)
+	restarted := pod.DeepCopy()
+	for i := range restarted.Status.ContainerStatuses {
+		restarted.Status.ContainerStatuses[i].ContainerID = fmt.Sprintf("containerd://%s-%s", pod.UID, pod.Spec.Containers[0].Image)
 	}
-	testenv.NoError(t, suite.Client.Status().Update(t.Context(), pod))
+	testenv.NoError(t, suite.Client.Status().Patch(t.Context(), restarted, client.MergeFrom(pod)))
 }
 
 // TestImages_ChangeInThePods: pods keep their names while operators come and go, and the Deployment makes no second ReplicaSet.
@@ -91,8 +92,9 @@ func TestImages_OfOthersReplaceThePods(t *testing.T) {
 	mc := suite.NewMemcached(t, namespace, "cache", 2, withWarmRestart)
 	suite.EventuallyReady(t, mc)
 	before := podsIn(t, namespace)
-	before[0].Spec.Containers[0].Image = "mirror.example.com/memcached:1.6.45"
-	testenv.NoError(t, suite.Client.Update(t.Context(), &before[0]))
+	mirrored := before[0].DeepCopy()
+	mirrored.Spec.Containers[0].Image = "mirror.example.com/memcached:1.6.45"
+	testenv.NoError(t, suite.Client.Patch(t.Context(), mirrored, client.StrategicMergeFrom(&before[0])))
 	suite.Patch(t, mc, `{"spec":{"image":"memcached:1.6.44"}}`)
 	eventuallyWarns(t, namespace, "ReplacesPods", "mirror.example.com/memcached:1.6.45", 1)
 	eventually(t, deployment(namespace, "cache"), "it should replace the pods", func(d *appsv1.Deployment) bool {

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/testenv"
@@ -83,13 +84,13 @@ func TestStableNames_OutliveThePods(t *testing.T) {
 			patched.Status.Conditions[i].Status = corev1.ConditionFalse
 		}
 	}
-	testenv.NoError(t, suite.Client.Status().Update(t.Context(), patched))
+	testenv.NoError(t, suite.Client.Status().Patch(t.Context(), patched, client.MergeFrom(&pod)))
 	eventually(t, sliceOf(mc), "no name for the pod that is not ready", func(slice *discoveryv1.EndpointSlice) bool {
 		return len(slice.Endpoints) == 3 && len(namesOf(slice)) == 2
 	})
-	suite.Get(t, patched)
+	unready := patched.DeepCopy()
 	patched.Status.Conditions = pod.Status.Conditions
-	testenv.NoError(t, suite.Client.Status().Update(t.Context(), patched))
+	testenv.NoError(t, suite.Client.Status().Patch(t.Context(), patched, client.MergeFrom(unready)))
 	if again := eventuallyNamed(t, mc, 3); !reflect.DeepEqual(again, after) {
 		t.Errorf("before %v, after one was not ready %v", after, again)
 	}

@@ -31,8 +31,9 @@ func TestStatusWriter_RevertsEditsOfOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			suite.Get(t, mc)
+			before := mc.DeepCopy()
 			edit(&mc.Status)
-			testenv.NoError(t, suite.Client.Status().Update(t.Context(), mc, client.FieldOwner("somebody")))
+			testenv.NoError(t, suite.Client.Status().Patch(t.Context(), mc, client.MergeFrom(before), client.FieldOwner("somebody")))
 			eventually(t, mc, "the status that it had", func(mc *cachev1alpha1.Memcached) bool {
 				return isReady(mc) && testenv.HasCondition(mc, cachev1alpha1.ConditionAvailable, metav1.ConditionTrue, "") && len(mc.Status.Nodes) == 1 && mc.Status.Endpoint == want.Endpoint && mc.Status.ObservedGeneration == want.ObservedGeneration
 			})
@@ -47,9 +48,10 @@ func TestStatusWriter_IgnoresConditionsOfOthers(t *testing.T) {
 	mc := suite.NewMemcached(t, namespace, "shared", 0)
 	suite.EventuallyReady(t, mc)
 	foreign := metav1.Condition{Type: "BackedUp", Status: metav1.ConditionTrue, Reason: "Done", LastTransitionTime: metav1.Now()}
+	known := mc.DeepCopy()
 	meta.SetStatusCondition(&mc.Status.Conditions, foreign)
 	before := len(o.Matching("/memcacheds/shared/status"))
-	testenv.NoError(t, suite.Client.Status().Update(t.Context(), mc, client.FieldOwner("backup")))
+	testenv.NoError(t, suite.Client.Status().Patch(t.Context(), mc, client.MergeFrom(known), client.FieldOwner("backup")))
 	// Reverting the Service changes nothing in the status. When it was reverted the second time,
 	// the reconcile that did it the first time has ended.
 	for range 2 {

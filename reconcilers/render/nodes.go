@@ -20,6 +20,9 @@ import (
 // zonePort is the port of the Service of proxies that leads to their own nodes, as in manifests/components/proxy.zones.
 const zonePort = 11212
 
+// moverPort is the port of a proxy with TLS for the mover, unless clients have that one.
+const moverPort = 11213
+
 // ProxyValues holds the values of the proxies.
 type ProxyValues struct {
 	// Replicas is spec.proxy.size, and 0 while spec.size is: no pod runs then.
@@ -126,8 +129,10 @@ type HandOverValues struct {
 	// SleepSeconds is that of its preStop, and GraceSeconds its termination grace period.
 	SleepSeconds string `json:"sleepSeconds,omitempty"`
 	GraceSeconds string `json:"graceSeconds,omitempty"`
-	// Mover is set unless the proxies require TLS.
-	Mover bool `json:"mover,omitempty"`
+	// MoverPort is the port of a proxy for the mover in its pod, without TLS.
+	MoverPort string `json:"moverPort,omitempty"`
+	// TLS is set with spec.tls: MoverPort is one more then, of the loopback interface.
+	TLS bool `json:"tls,omitempty"`
 }
 
 // handOverValues returns the values of a pod with spec, which has spec.proxy.handoverSeconds, and cacheFile.
@@ -141,7 +146,17 @@ func handOverValues(spec *cachev1alpha1.MemcachedSpec, cacheFile *CacheFileValue
 		stopTime, _ = time.ParseDuration(cacheFile.GraceSeconds + "s")
 	}
 	seconds := func(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) }
-	return &HandOverValues{SleepSeconds: seconds(sleep), GraceSeconds: seconds(sleep + stopTime), Mover: spec.TLS == nil}
+	port := ptr.Deref(spec.ContainerPort, 11211)
+	switch {
+	case spec.TLS == nil:
+	case port == moverPort:
+		port++
+	default:
+		port = moverPort
+	}
+	return &HandOverValues{
+		SleepSeconds: seconds(sleep), GraceSeconds: seconds(sleep + stopTime), MoverPort: strconv.Itoa(int(port)), TLS: spec.TLS != nil,
+	}
 }
 
 // NodesValues holds which pod has which stable name, as observed.

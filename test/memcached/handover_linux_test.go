@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/example/memcached-operator/test/certificate"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -218,37 +218,58 @@ func TestHandOver_OutlivesTheOldNode(t *testing.T) {
 	}
 }
 
-// A node hands over also what no client asks for: the container beside the proxy does. With another one beside it, one of them does.
+// What no client asks for is handed over too, by the container beside the proxy, when a node is replaced and when there is one more. With
+// another one beside it, one of them does it.
 func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
 	t.Parallel()
-	servers, _ := startServers(t, 3)
-	routes := filepath.Join(repository, "manifests", "components", "proxy")
-	p := startProxyWith(t, given{spec: "proxy: {size: 1, handoverSeconds: 60}"}, servers[0].line()+servers[1].line(), "", routes)
-	other := startProxyWith(t, given{spec: "proxy: {size: 1, handoverSeconds: 60}"}, servers[0].line()+servers[1].line(), "", routes)
-	c := p.text(t)
-	keys := servers[0].of(t, c.fill(t, 2000))
-	binary := func(i int) string { return base64.StdEncoding.EncodeToString([]byte{0, 10, byte(i)}) }
-	for i := range 20 {
-		c.ask(t, "ms "+binary(i)+" 1 b|v")
+	withTLS := given{
+		spec:    "{proxy: {size: 1, handoverSeconds: 60}, tls: {secretName: pair, plaintextPort: 11212}}",
+		secrets: map[string]secret{"pair": tlsSecret(certificate.New(t, "cache"), certificate.New(t))},
 	}
-	other.text(t)
-	lines := servers[2].line() + servers[1].line() + fmt.Sprintf("old 1 %s %s %d %d\n", servers[0].host, servers[0].port, time.Now().Add(5*time.Second).Unix(), time.Now().Add(time.Hour).Unix())
-	other.list(t, lines)
-	p.list(t, lines)
-	testenv.Eventually(t, "one of the movers should have asked for all items", func() bool {
-		return strings.Count(p.output.String()+other.output.String(), "asked for the items of ") == 1
-	})
-	if found := len(servers[2].of(t, keys)); found < len(keys) {
-		t.Errorf("%d of %d items were moved", found, len(keys))
-	}
-	before, err := dialText(t, servers[0].host, servers[0].port)
-	testenv.NoError(t, err)
-	after, err := dialText(t, servers[2].host, servers[2].port)
-	testenv.NoError(t, err)
-	for i := range 20 {
-		if was, is := before.ask(t, "mg "+binary(i)+" b v"), after.ask(t, "mg "+binary(i)+" b v"); was != "EN" && was != is {
-			t.Errorf("the key %q: %s, and on the new node %s", binary(i), was, is)
-		}
+	for what, test := range map[string]struct {
+		nodes []int  // of three servers; the first two are those of before
+		line  string // that of the hand-over, without its times
+		asked int    // the nodes that are asked for their items
+		given
+	}{
+		"replaced":           {[]int{2, 1}, "old 1 HOST PORT", 1, given{spec: "proxy: {size: 1, handoverSeconds: 60}"}},
+		"one more":           {[]int{0, 1, 2}, "was 2", 3, given{spec: "proxy: {size: 1, handoverSeconds: 60}"}},
+		"replaced, with TLS": {[]int{2, 1}, "old 1 HOST PORT", 1, withTLS},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			servers, _ := startServers(t, 3)
+			routes := patientRoutes(t)
+			before := servers[0].line() + servers[1].line()
+			p, other := startProxyWith(t, test.given, before, "", routes), startProxyWith(t, test.given, before, "", routes)
+			c := p.text(t)
+			keys := c.fill(t, 2000)
+			binary := func(i int) string { return base64.StdEncoding.EncodeToString([]byte{0, 10, byte(i)}) }
+			for i := range 20 {
+				c.ask(t, "ms "+binary(i)+" 1 b|v")
+			}
+			other.text(t)
+			after := ""
+			for _, i := range test.nodes {
+				after += servers[i].line()
+			}
+			line := strings.NewReplacer("HOST", servers[0].host, "PORT", servers[0].port).Replace(test.line)
+			lines := after + fmt.Sprintf("%s %d %d\n", line, time.Now().Add(5*time.Second).Unix(), time.Now().Add(time.Hour).Unix())
+			other.list(t, lines)
+			p.list(t, lines)
+			testenv.Eventually(t, "one of the movers should have asked for all items", func() bool {
+				return strings.Count(p.output.String()+other.output.String(), "asked for the items of ") == test.asked
+			})
+			p.listed(t, c, after)
+			if found := len(c.hits(t, keys)); found < len(keys) {
+				t.Errorf("%d of %d items are found afterwards", found, len(keys))
+			}
+			for i := range 20 {
+				if got := c.ask(t, "mg "+binary(i)+" b v"); got != "VA 1|v" {
+					t.Errorf("the key %q: %s", binary(i), got)
+				}
+			}
+		})
 	}
 }
 

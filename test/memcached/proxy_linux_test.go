@@ -4,6 +4,7 @@ package memcached_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/example/memcached-operator/test/testenv"
 )
@@ -70,6 +72,7 @@ type proxy struct {
 	pod
 	nodes    string // the directory of the file of nodes
 	zonePort string // for the proxies of other zones; empty without these
+	ownPort  string // with TLS, the one without for the mover
 }
 
 // startProxy starts a proxy of the nodes in lines, with resolv.conf.
@@ -118,9 +121,18 @@ func startProxyWith(t *testing.T, g given, lines, resolvConf, routes string) *pr
 	p.list(t, lines)
 	p.spec = rendered(t, g, "cache-proxy", p.port)
 	for i, variable := range p.spec.Containers[0].Env {
-		if variable.Name == "MEMCACHED_ZONE_PORT" {
+		switch variable.Name {
+		case "MEMCACHED_ZONE_PORT":
 			p.zonePort = freePort(t)
 			p.spec.Containers[0].Env[i].Value = p.zonePort
+		case "MOVER_PORT": // of a proxy with TLS
+			p.ownPort = freePort(t)
+			variable.Value = p.ownPort
+			for _, c := range p.spec.Containers {
+				if at := slices.IndexFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == variable.Name }); at >= 0 {
+					c.Env[at] = variable
+				}
+			}
 		}
 	}
 	routes, err := filepath.Abs(routes)
@@ -162,7 +174,7 @@ func (p *proxy) text(t *testing.T) *text {
 	t.Helper()
 	var c *text
 	p.eventually(t, "the proxy takes a connection", func() (err error) {
-		c, err = dialText(t, "127.0.0.1", p.port)
+		c, err = dialText(t, "127.0.0.1", cmp.Or(p.ownPort, p.port))
 		return err
 	})
 	return c

@@ -44,8 +44,7 @@ func TestParameters_AreRejectedAsByTheOperator(t *testing.T) {
 		t.Errorf("diff exits with %d\n%s", code, stderr)
 	}
 
-	mc.Spec.Parameters = cachev1alpha1.Parameters{"zone": "eu-1a"}
-	testenv.NoError(t, suite.Client.Update(t.Context(), mc))
+	suite.Patch(t, mc, `{"spec":{"parameters":{"zone":"eu-1a","tiers":null}}}`)
 	testenv.Eventually(t, "the operator should apply the corrected Memcached", func() bool {
 		code, _, _ := diff(t, nil, "-n", namespace, "--manifests-dir", directory)
 		return code == 0
