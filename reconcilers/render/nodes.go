@@ -20,7 +20,7 @@ import (
 // zonePort is the port of the Service of proxies that leads to their own nodes, as in manifests/components/proxy.zones.
 const zonePort = 11212
 
-// moverPort is the port of a proxy with TLS for the mover, unless clients have that one.
+// moverPort is the port of a proxy with TLS for the mover, or the next one that its pod does not use.
 const moverPort = 11213
 
 // ProxyValues holds the values of the proxies.
@@ -131,7 +131,7 @@ type HandOverValues struct {
 	GraceSeconds string `json:"graceSeconds,omitempty"`
 	// MoverPort is the port of a proxy for the mover in its pod, without TLS.
 	MoverPort string `json:"moverPort,omitempty"`
-	// TLS is set with spec.tls: MoverPort is one more then, of the loopback interface.
+	// TLS is set with spec.tls: MoverPort is a port of its own then, on the loopback interface.
 	TLS bool `json:"tls,omitempty"`
 }
 
@@ -147,12 +147,13 @@ func handOverValues(spec *cachev1alpha1.MemcachedSpec, cacheFile *CacheFileValue
 	}
 	seconds := func(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) }
 	port := ptr.Deref(spec.ContainerPort, 11211)
-	switch {
-	case spec.TLS == nil:
-	case port == moverPort:
-		port++
-	default:
-		port = moverPort
+	if spec.TLS != nil {
+		taken := []int32{port}
+		if spec.Metrics != nil { // The exporter is in the pod too.
+			taken = append(taken, ptr.Deref(spec.Metrics.Port, 9150))
+		}
+		for port = moverPort; slices.Contains(taken, port); port++ {
+		}
 	}
 	return &HandOverValues{
 		SleepSeconds: seconds(sleep), GraceSeconds: seconds(sleep + stopTime), MoverPort: strconv.Itoa(int(port)), TLS: spec.TLS != nil,
