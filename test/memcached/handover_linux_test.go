@@ -218,10 +218,11 @@ func TestHandOver_OutlivesTheOldNode(t *testing.T) {
 	}
 }
 
-// What no client asks for is handed over too, by the container beside the proxy, when a node is replaced and when there is one more. With
-// another one beside it, one of them does it.
+// What no client asks for is handed over too, by the container beside the proxy, when a node is replaced and when there is one more, and
+// again if a node does not answer. With another one beside it, one of them does it.
 func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
 	t.Parallel()
+	plain := given{spec: "proxy: {size: 1, handoverSeconds: 60}"}
 	withTLS := given{
 		spec:    "{proxy: {size: 1, handoverSeconds: 60}, tls: {secretName: pair, plaintextPort: 11212}}",
 		secrets: map[string]secret{"pair": tlsSecret(certificate.New(t, "cache"), certificate.New(t))},
@@ -230,11 +231,13 @@ func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
 		nodes []int  // of three servers; the first two are those of before
 		line  string // that of the hand-over, without its times
 		asked int    // the nodes that are asked for their items
+		late  bool   // a new node that does not answer at first
 		given
 	}{
-		"replaced":           {[]int{2, 1}, "old 1 HOST PORT", 1, given{spec: "proxy: {size: 1, handoverSeconds: 60}"}},
-		"one more":           {[]int{0, 1, 2}, "was 2", 3, given{spec: "proxy: {size: 1, handoverSeconds: 60}"}},
-		"replaced, with TLS": {[]int{2, 1}, "old 1 HOST PORT", 1, withTLS},
+		"replaced":           {[]int{2, 1}, "old 1 HOST PORT", 1, false, plain},
+		"replaced, late":     {[]int{2, 1}, "old 1 HOST PORT", 1, true, plain},
+		"one more":           {[]int{0, 1, 2}, "was 2", 3, false, plain},
+		"replaced, with TLS": {[]int{2, 1}, "old 1 HOST PORT", 1, false, withTLS},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -248,15 +251,24 @@ func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
 			for i := range 20 {
 				c.ask(t, "ms "+binary(i)+" 1 b|v")
 			}
-			other.text(t)
+			o := other.text(t)
 			after := ""
 			for _, i := range test.nodes {
 				after += servers[i].line()
 			}
 			line := strings.NewReplacer("HOST", servers[0].host, "PORT", servers[0].port).Replace(test.line)
 			lines := after + fmt.Sprintf("%s %d %d\n", line, time.Now().Add(5*time.Second).Unix(), time.Now().Add(time.Hour).Unix())
+			if test.late {
+				servers[2].kill()
+			}
 			other.list(t, lines)
 			p.list(t, lines)
+			if test.late {
+				testenv.Eventually(t, "some items should not be copied", func() bool {
+					return strings.Count(c.ask(t, "stats proxy")+o.ask(t, "stats proxy"), "user_not_copied 0|") < 2
+				})
+				startServer(t, servers[2].host, servers[2].port)
+			}
 			testenv.Eventually(t, "one of the movers should have asked for all items", func() bool {
 				return strings.Count(p.output.String()+other.output.String(), "asked for the items of ") == test.asked
 			})

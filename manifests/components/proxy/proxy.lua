@@ -111,6 +111,7 @@ function mcp_config_pools()
   mcp.add_stat(2, "unanswered") -- requests that no node answered
   mcp.add_stat(3, "copied")     -- items that were copied to the new node of their key
   mcp.add_stat(4, "other_zone") -- items that were read from another zone
+  mcp.add_stat(5, "not_copied") -- reads of a hand-over that copied no item, since a node did not answer
 
   nodes_seen = contents(mcp.start_arg)
   local ok, list = pcall(parse, nodes_seen or "")
@@ -276,7 +277,7 @@ local function deletion(request)
   return mcp.request(("md %s%s\r\n"):format(request:key(), base64(request)))
 end
 
--- Copies the item of the request's key from the old node to the new one, unless that has one.
+-- Copies the item of the request's key from the old node to the new one, unless that has one. It returns whether both answered.
 --
 -- First an empty item takes the place of the copy, which is stored only if that is still there. So nothing old is stored: a change is
 -- made on the old node and then deletes the key from the new one. If it was made after the item was read, the empty item is gone when
@@ -288,17 +289,18 @@ local function copy(context, request, old, new)
   end
   local lease = ask(new, FIRST, ("ms %s 0 ME T%d c"):format(key, LEASE), "\r\n")
   local unique = lease:ok() and (lease:line() or ""):match("c(%d+)")
-  if not unique then return end
+  if not unique then return is_answer(lease) end
   local item = ask(old, FIRST, ("mg %s t f v"):format(key))
   local line = item:hit() and item:line() or ""
   local ttl, flags = line:match("t(%-?%d+)"), line:match("f(%d+)")
   if not flags or line:match(" [WXZ]") then -- a miss, or an item that a client is to replace
     ask(new, SECOND, ("md %s C%s"):format(key, unique))
-    return
+    return is_answer(item)
   end
   ttl = ttl == "-1" and 0 or math.max(tonumber(ttl), 1)
-  ask(new, SECOND, ("ms %s %d F%s T%d C%s"):format(key, item:vlen(), flags, ttl, unique), item)
-  mcp.stat(3, 1)
+  local stored = is_answer(ask(new, SECOND, ("ms %s %d F%s T%d C%s"):format(key, item:vlen(), flags, ttl, unique), item))
+  if stored then mcp.stat(3, 1) end
+  return stored
 end
 
 -- Deletes the request's key from the nodes where it belonged among fewer, but for old and new, which hand_over knows.
@@ -324,7 +326,7 @@ local function hand_over(context, request, old, new, step)
     local response = ask(new)
     if has_item(response) then return response end
     local before = ask(old)
-    if before:hit() then copy(context, request, old, new) end
+    if not is_answer(before) or before:hit() and not copy(context, request, old, new) then mcp.stat(5, 1) end
     if is_answer(before) then return before end
     return not response:hit() and is_answer(response) and response or nil, true
   end
