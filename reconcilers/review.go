@@ -101,8 +101,8 @@ func oldImage(mc *cachev1alpha1.Memcached) admission.Warnings {
 	switch {
 	case isBefore(0):
 		return older(mc, "1.6.0", "the first that knows the options of the templates: its pods do not start")
-	case isBefore(39) && mc.Spec.Proxy != nil:
-		return older(mc, "1.6.39", "the first with what proxies need: they may not start")
+	case isBefore(40) && mc.Spec.Proxy != nil:
+		return older(mc, "1.6.40", "the first with what proxies need: they may not start")
 	case isBefore(44):
 		return older(mc, "1.6.44", "before which the reload of users has known faults")
 	}

@@ -193,8 +193,8 @@ func TestHandOver_LeavesNothingOld(t *testing.T) {
 		p.listed(t, c, lines)
 		p.listed(t, c, lines)
 		for _, key := range keys {
-			if got := c.ask(t, "get "+key); strings.Contains(got, " 1|v|") {
-				t.Errorf("with %d nodes: get %s: %s, which had been changed", n, key, got)
+			if got := c.ask(t, "get "+key); got != "END" && !strings.HasSuffix(got, "|new|END") {
+				t.Errorf("with %d nodes: get %s: %.100s, which had been changed", n, key, got)
 			}
 		}
 	}
@@ -285,6 +285,28 @@ func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
 	}
 }
 
+// The proxy whose container asks for large items stays within its memory.
+func TestHandOver_StaysWithinMemory(t *testing.T) {
+	t.Parallel()
+	servers, _ := startServers(t, 2)
+	g := newGroup(t)
+	p := startProxyFor(t, given{spec: "proxy: {size: 1, handoverSeconds: 60}", patient: true, cgroup: g.path}, servers[0].line(), "")
+	limit := p.spec.Containers[0].Resources.Limits.Memory().Value()
+	g.write(t, g.limit, strconv.FormatInt(limit, 10))
+	c := p.text(t)
+	value := strings.Repeat("v", 1_000_000)
+	for i := range 50 {
+		c.ask(t, fmt.Sprintf("set key-%d 0 0 %d|%s", i, len(value), value))
+	}
+	times := fmt.Sprintf("%d %d\n", time.Now().Unix(), time.Now().Add(time.Hour).Unix())
+	p.list(t, servers[1].line()+"old 1 "+servers[0].host+" "+servers[0].port+" "+times)
+	testenv.Eventually(t, "the mover should have asked for all items", func() bool { return strings.Contains(p.output.String(), "asked for the items of ") })
+	if stats := c.ask(t, "stats proxy"); !strings.Contains(stats, "user_not_copied 0|") || g.kills(t) > 0 {
+		t.Errorf("%d kills, and %s", g.kills(t), stats)
+	}
+	t.Logf("peak %d MiB of %d", g.read(t, g.peak)>>20, limit>>20)
+}
+
 // operation is a read or a change of a key by a client, which began and ended then. A read found that value; "" is a miss. A change
 // stored it, or deleted the key.
 type operation struct {
@@ -313,7 +335,7 @@ func client(ctx context.Context, t *testing.T, name, port string) (made []operat
 				}
 			}
 		case n < 9:
-			o.value = fmt.Sprintf("%s-%d", name, i)
+			o.value = fmt.Sprintf("%s-%d%s", name, i, strings.Repeat("-", i%5/4*20_000)) // one in five is more than memcached reads at once
 			c.ask(t, fmt.Sprintf("set %s 0 0 %d|%s", o.key, len(o.value), o.value))
 		default:
 			c.ask(t, "delete "+o.key)

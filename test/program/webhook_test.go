@@ -107,7 +107,7 @@ func TestWebhook_Warns(t *testing.T) {
 		{"the tutorial's image", `{"spec": {"image": "memcached:1.4.36-alpine"}}`,
 			"image memcached:1.4.36-alpine is older than memcached 1.6.0, the first that knows the options of the templates: its pods do not start\nreplaces all 3 pods one by one; their cached data is lost"},
 		{"an image without what proxies need", `{"spec": {"image": "memcached:1.6.38", "proxy": {}}}`,
-			"image memcached:1.6.38 is older than memcached 1.6.39, the first with what proxies need: they may not start\nreplaces all 3 pods one by one; their cached data is lost"},
+			"image memcached:1.6.38 is older than memcached 1.6.40, the first with what proxies need: they may not start\nreplaces all 3 pods one by one; their cached data is lost"},
 		{"another image", `{"spec": {"image": "memcached:1.6.45", "proxy": null}}`, "replaces all 3 pods one by one; their cached data is lost"},
 		{"a roll-out of its own", `{"spec": {"rollout": {"maxUnavailable": 2}, "threads": 3}}`, "replaces all 3 pods as spec.rollout allows; their cached data is lost"},
 		{"a kind that is not served", `{"spec": {"metrics": {"serviceMonitor": {}}}}`,

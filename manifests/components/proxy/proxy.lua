@@ -273,6 +273,10 @@ local function base64(request)
   return is_meta and request:has_flag("b") and " b" or ""
 end
 
+-- The value of a response, for a request. Up to 1.6.45, a request that is made with the response itself gets only what the first read
+-- had of the value, and spoils what follows on the connection.
+local function value_of(response) return response:raw_string():sub(-2 - response:vlen()) end
+
 local function deletion(request)
   return mcp.request(("md %s%s\r\n"):format(request:key(), base64(request)))
 end
@@ -298,7 +302,7 @@ local function copy(context, request, old, new)
     return is_answer(item)
   end
   ttl = ttl == "-1" and 0 or math.max(tonumber(ttl), 1)
-  local stored = is_answer(ask(new, SECOND, ("ms %s %d F%s T%d C%s"):format(key, item:vlen(), flags, ttl, unique), item))
+  local stored = is_answer(ask(new, SECOND, ("ms %s %d F%s T%d C%s"):format(key, item:vlen(), flags, ttl, unique), value_of(item)))
   if stored then mcp.stat(3, 1) end
   return stored
 end
@@ -430,7 +434,7 @@ local function zone_route(context, list)
     local ttl, flags = tonumber(line:match("t(%-?%d+)")), line:match("f(%d+)")
     if not ttl or not flags or line:match(" [WXZ]") then return end
     if ttl < 0 or ttl > FILL_TTL then ttl = FILL_TTL end
-    ask(mcp.request(("ms %s %d ME T%d F%s%s\r\n"):format(key, item:vlen(), math.max(ttl, 1), flags, flag), item), here, SECOND)
+    ask(mcp.request(("ms %s %d ME T%d F%s%s\r\n"):format(key, item:vlen(), math.max(ttl, 1), flags, flag), value_of(item)), here, SECOND)
   end
 
   local function near(request)
