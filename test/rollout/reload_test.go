@@ -73,9 +73,9 @@ func TestReload_RejectsWhatCannotStart(t *testing.T) {
 				t.Errorf("the metric is %v at the start", value)
 			}
 			f.write(test.files)
-			testenv.Eventually(t, "the templates should be rejected", func() bool { return len(f.errors()) > 0 })
-			if logged := f.errors()[0]; logged.Msg != "Changed templates rejected; those of before stay in use" || !strings.Contains(logged.Error, test.want) {
-				t.Errorf("%s: %s, want %s", logged.Msg, logged.Error, test.want)
+			testenv.Eventually(t, "the templates should be rejected", func() bool { return len(f.rejections()) > 0 })
+			if logged := f.rejections()[0]; !strings.Contains(logged.Error, test.want) {
+				t.Errorf("the error is %s, want %s", logged.Error, test.want)
 			}
 			if value := f.isReloaded(); value != 0 {
 				t.Errorf("the metric is %v", value)
@@ -93,9 +93,12 @@ func TestReload_RejectsWhatCannotStart(t *testing.T) {
 	}
 }
 
-// errors returns the errors that the operator logged.
-func (f *fleet) errors() []testenv.Entry {
-	return slices.DeleteFunc(f.operator.Log.Entries(), func(e testenv.Entry) bool { return e.Level != "error" })
+// rejections returns what the operator logged of templates that it rejected. On a busy machine there are other errors: of requests that
+// were not answered in time.
+func (f *fleet) rejections() []testenv.Entry {
+	return slices.DeleteFunc(f.operator.Log.Entries(), func(e testenv.Entry) bool {
+		return e.Level != "error" || e.Msg != "Changed templates rejected; those of before stay in use"
+	})
 }
 
 // isReloaded returns the metric that is 1 if the templates in use are the last ones.
