@@ -69,10 +69,8 @@ func wantQuiet(t *testing.T, o *testenv.Process) {
 	if status := o.Terminate(t); status != 0 {
 		t.Errorf("the operator exits with status %d", status)
 	}
-	for line := range strings.Lines(o.Log.String()) {
-		if strings.Contains(line, `"level":"error"`) || strings.Contains(line, "forbidden") {
-			t.Errorf("the operator logs %s", line)
-		}
+	if errors := o.Log.Errors(); len(errors) > 0 || strings.Contains(o.Log.String(), "forbidden") {
+		t.Errorf("the operator logged %q in\n%s", errors, o.Log.String())
 	}
 }
 

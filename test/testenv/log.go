@@ -71,11 +71,11 @@ func (l *Log) Plain() string {
 	return b.String()
 }
 
-// Errors returns the messages of the structured lines of level error.
+// Errors returns the messages of the structured lines of level error, but of requests that a busy machine did not answer in time.
 func (l *Log) Errors() []string {
 	var errors []string
 	for _, e := range l.Entries() {
-		if e.Level == "error" {
+		if e.Level == "error" && !strings.Contains(e.Error, "context deadline exceeded") {
 			errors = append(errors, e.Msg)
 		}
 	}

@@ -179,11 +179,8 @@ func (r *reader) start(t *testing.T, program string) (stop func()) {
 		if status := p.Terminate(t); status != 0 {
 			t.Errorf("the operator exits with %d:\n%s", status, p.Log.String())
 		}
-		for line := range strings.Lines(p.Log.String()) {
-			// What is in progress when the operator stops is canceled.
-			if strings.Contains(line, `"level":"error"`) {
-				t.Errorf("the operator logged: %s", line)
-			}
+		if errors := p.Log.Errors(); len(errors) > 0 {
+			t.Errorf("the operator logged %q in\n%s", errors, p.Log.String())
 		}
 	})
 	t.Cleanup(stop)
