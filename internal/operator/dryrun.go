@@ -20,16 +20,18 @@ import (
 )
 
 const (
-	// dryRunTimeout bounds the time for which the start waits for the dry-runs of templates.
+	// dryRunTimeout bounds the time for which a start or a reload waits for the dry-runs of templates.
 	dryRunTimeout = 20 * time.Second
+	// notChecked is logged when templates are used that the API server has not checked.
+	notChecked = "Templates not checked by dry-run"
 	// namespaceFile has the namespace of the pod that the operator runs in.
 	namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 )
 
 // checkTemplates sends the objects of the templates to the API server as dry-runs, unless the
 // templates are the embedded ones, which are tested. It returns an error if the API server rejects a
-// field of one. Without an answer, or for reasons that need not hold for every Memcached, it logs
-// that and returns nil: the operator must not be down because of a webhook or a quota. namespaces are those of preflight.Access.
+// field of one, and a transient error, which isTransient recognizes, if it does not answer in time. For reasons that need not hold
+// for every Memcached, such as a quota, it logs that and returns nil. namespaces are those of preflight.Access.
 func checkTemplates(ctx context.Context, logger logr.Logger, cfg *rest.Config, renderer *render.Renderer, namespaces []string, electionNamespace string) error {
 	if renderer.IsShipped() {
 		return nil
@@ -51,8 +53,11 @@ func checkTemplates(ctx context.Context, logger logr.Logger, cfg *rest.Config, r
 		result, err = dryrun.Check(ctx, api, renderer, dryRunNamespace(namespaces, electionNamespace, os.ReadFile), namespaces...)
 		return err
 	})
+	if isTransient(err) {
+		return fmt.Errorf("templates not checked by dry-run: %w", err)
+	}
 	if err != nil {
-		logger.Info("Templates not checked by dry-run", "reason", err.Error())
+		logger.Info(notChecked, "reason", err.Error())
 		return nil
 	}
 	for _, skipped := range result.Skipped {

@@ -68,7 +68,10 @@ func Run(ctx context.Context, args []string, version string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkTemplates(ctx, logger, cfg, renderer, found.Access.Namespaces(found.Denied), o.leaderElectionNS); err != nil {
+	err = checkTemplates(ctx, logger, cfg, renderer, found.Access.Namespaces(found.Denied), o.leaderElectionNS)
+	if isTransient(err) { // The cause may be a webhook that is down, and the operator must not be down with it.
+		logger.Info(notChecked, "reason", err.Error())
+	} else if err != nil {
 		return err
 	}
 	err = mgr.Start(ctx)
