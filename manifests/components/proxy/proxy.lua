@@ -297,7 +297,8 @@ local function copy(context, request, old, new)
   local item = ask(old, FIRST, ("mg %s t f v"):format(key))
   local line = item:hit() and item:line() or ""
   local ttl, flags = line:match("t(%-?%d+)"), line:match("f(%d+)")
-  if not flags or line:match(" [WXZ]") then -- a miss, or an item that a client is to replace
+  -- A miss, an item that a client is to replace, or a memcached before 1.6.40.
+  if not flags or line:match(" [WXZ]") or not item.raw_string then
     ask(new, SECOND, ("md %s C%s"):format(key, unique))
     return is_answer(item)
   end
@@ -432,7 +433,7 @@ local function zone_route(context, list)
     local item = ask(mcp.request(("mg %s t f v%s\r\n"):format(key, flag)), zone, SECOND)
     local line = has_item(item) and item:line() or ""
     local ttl, flags = tonumber(line:match("t(%-?%d+)")), line:match("f(%d+)")
-    if not ttl or not flags or line:match(" [WXZ]") then return end
+    if not ttl or not flags or line:match(" [WXZ]") or not item.raw_string then return end
     if ttl < 0 or ttl > FILL_TTL then ttl = FILL_TTL end
     ask(mcp.request(("ms %s %d ME T%d F%s%s\r\n"):format(key, item:vlen(), math.max(ttl, 1), flags, flag), value_of(item)), here, SECOND)
   end
