@@ -8,9 +8,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -21,6 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 
+	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/testenv"
 )
 
@@ -73,6 +76,24 @@ func (n *node) lookUp(ctx context.Context, host string) ([]string, error) {
 		return nil, nil
 	}
 	return addresses, err
+}
+
+// counts returns what each of the proxies of mc has counted since its start: requests that stand-ins answered, and items that it copied or not.
+func (n *node) counts(t *testing.T, mc *cachev1alpha1.Memcached) string {
+	t.Helper()
+	var counts []string
+	for _, pod := range proxies(t, mc) {
+		proxy, err := n.dial(t.Context(), "tcp", net.JoinHostPort(pod.Status.PodIP, "11211"))
+		testenv.NoError(t, err)
+		defer proxy.Close() //nolint:errcheck // it was only read from
+		testenv.NoError(t, proxy.SetDeadline(time.Now().Add(testenv.Timeout)))
+		_, err = io.WriteString(proxy, "stats proxy\r\nquit\r\n")
+		testenv.NoError(t, err)
+		stats, err := io.ReadAll(proxy)
+		testenv.NoError(t, err)
+		counts = append(counts, strings.Join(regexp.MustCompile(`user_\w+ \d+`).FindAllString(string(stats), -1), ", "))
+	}
+	return strings.Join(counts, " and ")
 }
 
 // memcachedOf returns the process of pod's memcached.
