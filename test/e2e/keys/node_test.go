@@ -85,7 +85,7 @@ func (n *node) counts(t *testing.T, mc *cachev1alpha1.Memcached) string {
 	for _, pod := range proxies(t, mc) {
 		proxy, err := n.dial(t.Context(), "tcp", net.JoinHostPort(pod.Status.PodIP, "11211"))
 		testenv.NoError(t, err)
-		defer proxy.Close() //nolint:errcheck // it was only read from
+		defer proxy.Close()
 		testenv.NoError(t, proxy.SetDeadline(time.Now().Add(testenv.Timeout)))
 		_, err = io.WriteString(proxy, "stats proxy\r\nquit\r\n")
 		testenv.NoError(t, err)
