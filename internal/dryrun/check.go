@@ -28,13 +28,14 @@ type Result struct {
 	Invalid render.Problems
 	// Denied are the other refusals, such as those of admission webhooks and policies.
 	Denied render.Problems
-	// Skipped says which objects were not sent for lack of permission.
+	// Skipped says which objects were not checked: permission is missing, or the objects are live and their requests failed.
 	Skipped []error
 }
 
 // Check sends the objects of the examples of renderer to the API server of api, in namespace, and
 // the objects of some Memcacheds of liveIn over the live ones, whose selectors are immutable. An
-// error is one of a request.
+// error is one of a request for an example: what fails for live objects, which are those of their authors and may be too many
+// for the time of ctx, is skipped.
 func Check(ctx context.Context, api client.Client, renderer *render.Renderer, namespace string, liveIn ...string) (Result, error) {
 	c := &check{api: api, renderer: renderer, sent: map[string]bool{}}
 	examples, err := renderer.Examples(namespace)
@@ -48,7 +49,10 @@ func Check(ctx context.Context, api client.Client, renderer *render.Renderer, na
 	}
 	for _, namespace := range liveIn {
 		if err := c.sendLive(ctx, namespace); err != nil {
-			return Result{}, err
+			c.result.Skipped = append(c.result.Skipped, err)
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
 	return Result{c.result.Invalid.Sorted(), c.result.Denied.Sorted(), c.result.Skipped}, nil

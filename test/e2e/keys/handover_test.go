@@ -114,8 +114,7 @@ const (
 	// margin is how long the applications run before each change and after it.
 	margin = 20
 	// Of 8000 keys with 8000 bytes each, 70 % fit in three pods of 16 MiB. In the 60 s of a hand-over, each is asked for 5.6 times on
-	// average, as 100,000 keys are by 9,400 requests a second. Twice as many requests saturate two cores: nodes do not answer in time,
-	// and changes are lost on them.
+	// average, as 100,000 keys are by 9,400 requests a second. Twice as many requests saturate two cores.
 	keysInUse, valueBytes, requestRate = 8000, 8000, 750
 	// sameImage is another name of cluster.Image: proxies need at least 1.6.40, and the nodes have no other of these.
 	sameImage = "memcached:1.6.45"
