@@ -47,14 +47,7 @@ func Check(ctx context.Context, api client.Client, renderer *render.Renderer, na
 			return Result{}, err
 		}
 	}
-	for _, namespace := range liveIn {
-		if err := c.sendLive(ctx, namespace); err != nil {
-			c.result.Skipped = append(c.result.Skipped, err)
-		}
-		if ctx.Err() != nil {
-			break
-		}
-	}
+	c.sendLive(ctx, liveIn)
 	return Result{c.result.Invalid.Sorted(), c.result.Denied.Sorted(), c.result.Skipped}, nil
 }
 
@@ -111,9 +104,21 @@ func (c *check) add(refused refusal, place render.Problem) {
 	}
 }
 
-// sendLive sends the objects of some Memcacheds of namespace, all namespaces if it is empty. Their
+// sendLive sends the objects of some Memcacheds of each of namespaces, until ctx is done.
+func (c *check) sendLive(ctx context.Context, namespaces []string) {
+	for _, namespace := range namespaces {
+		if err := c.sendLiveOf(ctx, namespace); err != nil {
+			c.result.Skipped = append(c.result.Skipped, err)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// sendLiveOf sends the objects of some Memcacheds of namespace, all namespaces if it is empty. Their
 // specs are reduced to the fields that are always set, so that no author of one can affect the result.
-func (c *check) sendLive(ctx context.Context, namespace string) error {
+func (c *check) sendLiveOf(ctx context.Context, namespace string) error {
 	list := &cachev1alpha1.MemcachedList{}
 	if err := c.api.List(ctx, list, client.InNamespace(namespace), client.Limit(maxLive)); err != nil {
 		return fmt.Errorf("listing Memcacheds: %w", err)
