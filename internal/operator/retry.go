@@ -26,7 +26,7 @@ const (
 )
 
 // retryStart calls step, a part of the start, until it succeeds, returns an error that is not transient, or startTimeout has
-// passed. It logs the first transient error and returns the last error.
+// passed. It logs the first transient error and returns the last one from before the end of ctx.
 func retryStart(ctx context.Context, logger logr.Logger, step func() error) error {
 	var failed error
 	err := wait.PollUntilContextTimeout(ctx, retryStartAfter, startTimeout, true, func(context.Context) (bool, error) {
@@ -37,7 +37,9 @@ func retryStart(ctx context.Context, logger logr.Logger, step func() error) erro
 		if failed == nil {
 			logger.Info("Waiting for the API server", "timeout", startTimeout.String(), "error", err.Error())
 		}
-		failed = err
+		if failed == nil || ctx.Err() == nil { // The end of ctx ends a request, and says nothing of why it took so long.
+			failed = err
+		}
 		return false, nil
 	})
 	if wait.Interrupted(err) && failed != nil {

@@ -89,7 +89,7 @@ func (w *webhook) configure() {
 					APIGroups: []string{cachev1alpha1.SchemeGroupVersion.Group}, APIVersions: []string{cachev1alpha1.SchemeGroupVersion.Version}, Resources: []string{"memcacheds"},
 				},
 			}},
-			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": w.namespace}},
+			NamespaceSelector:       inNamespace(w.namespace),
 			FailurePolicy:           new(admissionregistrationv1.Ignore),
 			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
 			TimeoutSeconds:          new(int32(2)),
