@@ -64,6 +64,9 @@ func (s *server) stop() {
 	_, _ = syscall.Wait4(s.command.Process.Pid, nil, syscall.WUNTRACED, nil) // until it has stopped
 }
 
+// resume ends stop.
+func (s *server) resume() { _ = s.command.Process.Signal(syscall.SIGCONT) }
+
 // line returns the line of s in the file of nodes.
 func (s *server) line() string { return fmt.Sprintf("- %s %s\n", s.host, s.port) }
 
@@ -387,6 +390,55 @@ func TestProxy_StandInsForgetSoon(t *testing.T) {
 	stats := c.ask(t, "stats proxy")
 	if strings.Contains(stats, "user_stand_in 0|") {
 		t.Errorf("statistics: %s", stats)
+	}
+}
+
+// What is changed while a node does not answer is not found there as it was before, once it answers again: by the client that changed it
+// never, and by others no longer than that client takes for as many requests.
+func TestProxy_DeletesWhatANodeMissed(t *testing.T) {
+	t.Parallel()
+	for kind, handOver := range map[string]string{"without a hand-over": "", "the old node of a hand-over": "old 1 %s %s %d %d\n"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			servers, lines := startServers(t, 3)
+			p := startProxy(t, lines, "")
+			c := p.text(t)
+			silent := servers[0]
+			keys := silent.of(t, c.fill(t, 60))
+			if handOver != "" {
+				successor, now := startServer(t, "127.0.0.1", freePort(t)), time.Now()
+				lines = strings.Replace(lines, silent.line(), successor.line(), 1)
+				lines += fmt.Sprintf(handOver, silent.host, silent.port, now.Add(-time.Hour).Unix(), now.Add(time.Hour).Unix())
+				p.listed(t, c, lines)
+				p.listed(t, c, lines)
+			}
+			silent.stop()
+			requests := []string{"delete %s", "set %s 0 0 1|w", "set %s 0 0 1 noreply|w", "ms %s 1|w", "md %s q", "touch %s 0", "gat 0 %s", "incr %s 1"}
+			var changed, kept []string
+			for i, key := range keys {
+				c.ask(t, fmt.Sprintf(requests[i%len(requests)], key))
+				if i%len(requests) < 5 {
+					changed = append(changed, key)
+				} else {
+					kept = append(kept, key)
+				}
+			}
+			p.listed(t, c, lines) // What a node missed outlives a reload.
+			silent.resume()
+			direct, err := dialText(t, silent.host, silent.port)
+			testenv.NoError(t, err)
+			testenv.Eventually(t, "the changes should be deleted", func() bool {
+				for _, key := range changed {
+					if got := c.ask(t, "get "+key); strings.Contains(got, "|v") {
+						t.Errorf("get %s: %s", key, got)
+					}
+				}
+				return len(direct.hits(t, changed)) == 0
+			})
+			if left := direct.hits(t, kept); len(left) != len(kept) {
+				t.Errorf("of %v, which did not change, %v are left", kept, left)
+			}
+		})
 	}
 }
 

@@ -7,7 +7,8 @@
 --
 -- A key belongs to one node. While that does not answer, other nodes stand in for it: what they store then expires within
 -- STAND_IN_TTL, so that an old value does not come back later. When no node answers, a read is a miss and a write is not stored,
--- as with an empty cache; clients see no error.
+-- as with an empty cache; clients see no error. What a node missed meanwhile is deleted from it once it answers again, so that
+-- it does not keep old values: each worker thread remembers that of the changes it sent, up to MOST_MISSED.
 --
 -- Hand-over: where a key has another node than before, that of before is known for a while, from a line
 --   old <place> <host> <port> <move> <leave>   another node is at that place, counted from 1, or none any more
@@ -32,6 +33,7 @@
 
 local STAND_INS    = 2  -- nodes that are asked in place of one
 local STAND_IN_TTL = 60 -- seconds, as mcrouter's failover_exptime
+local MOST_MISSED  = 20000 -- changes in each worker thread; about 100 bytes and a key each
 local LEAVING      = 5  -- seconds, by which clocks may differ
 local LEASE        = 3  -- seconds, less than LEAVING
 local FILL_TTL     = 60 -- seconds
@@ -112,6 +114,7 @@ function mcp_config_pools()
   mcp.add_stat(3, "copied")     -- items that were copied to the new node of their key
   mcp.add_stat(4, "other_zone") -- items that were read from another zone
   mcp.add_stat(5, "not_copied") -- reads of a hand-over that copied no item, since a node did not answer
+  mcp.add_stat(6, "caught_up")  -- changes that a node had missed, and that were deleted from it since
 
   nodes_seen = contents(mcp.start_arg)
   local ok, list = pcall(parse, nodes_seen or "")
@@ -228,9 +231,30 @@ local function is_answer(response)
   return response:ok() or response:code() == mcp.MCMC_CODE_CLIENT_ERROR
 end
 
--- Each node has four handles, of which each serves one request: for the client's, to delete a key, and for the two steps of a copy.
--- Without a hand-over it has the first one only, and the second with since.
-local ASK, DELETE, FIRST, SECOND = 1, 2, 3, 4
+-- Commands that may change the value of an item.
+local changes_item = {
+  [mcp.CMD_SET] = true, [mcp.CMD_ADD] = true, [mcp.CMD_REPLACE] = true, [mcp.CMD_APPEND] = true, [mcp.CMD_PREPEND] = true,
+  [mcp.CMD_CAS] = true, [mcp.CMD_INCR] = true, [mcp.CMD_DECR] = true, [mcp.CMD_DELETE] = true,
+  [mcp.CMD_MA] = true, [mcp.CMD_MS] = true, [mcp.CMD_MD] = true,
+}
+local refusals = { [mcp.MCMC_CODE_EXISTS] = true, [mcp.MCMC_CODE_NOT_FOUND] = true, [mcp.MCMC_CODE_NOT_STORED] = true }
+
+-- Whether the response says that the request changed an item.
+local function has_changed(request, response)
+  return changes_item[request:command()] and response:ok() and not refusals[response:code()]
+end
+
+-- Whether the client takes the request for a change that was made; without a response, no node answered. An item that it deletes is gone
+-- to it in any case.
+local function is_made(request, response)
+  local command = request:command()
+  return command == mcp.CMD_DELETE or command == mcp.CMD_MD or response and has_changed(request, response)
+end
+
+-- Each node has five handles, of which each serves one request: to delete what it missed, for the client's, to delete a key, and for
+-- the two steps of a copy. Requests that are sent together are sent in this order. Without a hand-over a node has the first two only,
+-- and the third with since.
+local CATCH_UP, ASK, DELETE, FIRST, SECOND = 1, 2, 3, 4, 5
 
 local PREPARE, MOVE, LEAVE = 1, 2, 3
 local function step_of(change)
@@ -277,8 +301,65 @@ end
 -- had of the value, and spoils what follows on the connection.
 local function value_of(response) return response:raw_string():sub(-2 - response:vlen()) end
 
-local function deletion(request)
-  return mcp.request(("md %s%s\r\n"):format(request:key(), base64(request)))
+local function deletion_line(request) return ("md %s%s\r\n"):format(request:key(), base64(request)) end
+
+local function deletion(request) return mcp.request(deletion_line(request)) end
+
+-- By the label of a node, the lines that delete what it missed, each with the number of the change. It outlives a reload.
+missed = missed or {}
+missed_number, changes = missed_number or 0, changes or 0
+
+local function remember(request, node)
+  local lines, line = missed[node.label] or {}, deletion_line(request)
+  if not lines[line] then
+    if missed_number >= MOST_MISSED then return end
+    missed_number = missed_number + 1
+  end
+  changes = changes + 1
+  lines[line], missed[node.label] = changes, lines
+end
+
+-- After the node has answered: the change is one that it has not missed any more, unless it missed another one of that key.
+local function forget(node, line, change)
+  local lines = missed[node.label]
+  if not lines or lines[line] ~= change then return end
+  lines[line] = nil
+  missed_number = missed_number - 1
+  if not next(lines) then missed[node.label] = nil end
+  mcp.stat(6, 1)
+end
+
+-- Forgets what nodes missed that are not in the list any more.
+local function forget_others(list)
+  local kept = {}
+  missed_number = 0
+  local function keep(node)
+    if kept[node.label] then return end
+    kept[node.label] = missed[node.label]
+    for _ in pairs(missed[node.label] or {}) do missed_number = missed_number + 1 end
+  end
+  for _, node in ipairs(list.nodes) do keep(node) end
+  for _, old in pairs(list.olds) do keep(old.node) end
+  missed = kept
+end
+
+-- Asks the node that the key belongs to. Before the request it gets a deletion that it missed, that of this key if there is one.
+local function ask_owner(context, request, node)
+  local lines, line, change = missed[node.label], nil, nil
+  if lines then
+    line = deletion_line(request)
+    if not lines[line] then line = next(lines) end
+    change = lines[line]
+    context:enqueue(mcp.request(line), node.handles[CATCH_UP])
+  end
+  local response = context:enqueue_and_wait(request, node.handles[ASK])
+  local deleted = line and context:result(node.handles[CATCH_UP])
+  if deleted and is_answer(deleted) then forget(node, line, change) end
+  return response
+end
+
+local function delete_from(context, request, node)
+  if not is_answer(context:enqueue_and_wait(deletion(request), node.handles[DELETE])) then remember(request, node) end
 end
 
 -- Copies the item of the request's key from the old node to the new one, unless that has one. It returns whether both answered.
@@ -314,17 +395,17 @@ local function delete_from_others(context, request, list, hash, old, new)
   place_of(hash, #list.nodes, list.since, formers)
   for _, place in ipairs(formers) do
     local node = list.nodes[place]
-    if node.label ~= old.label and node.label ~= new.label then context:enqueue_and_wait(deletion(request), node.handles[DELETE]) end
+    if node.label ~= old.label and node.label ~= new.label then delete_from(context, request, node) end
   end
 end
 
--- What a hand-over makes of a request: the response, or nil where the new node is to be used as if there were no hand-over, and whether
--- that was asked in vain.
+-- What a hand-over makes of a request: the response, or nil where the new node is to be used as if there were no hand-over, whether
+-- that was asked in vain, and whether the old node was.
 local function hand_over(context, request, old, new, step)
-  local function ask(node) return context:enqueue_and_wait(request, node.handles[ASK]) end
   local effect = effect_of(request)
+  local function ask(node) return ask_owner(context, request, node) end
   if step == LEAVE then
-    if effect == CHANGE then context:enqueue_and_wait(deletion(request), old.handles[DELETE]) end
+    if effect == CHANGE then delete_from(context, request, old) end
     return nil, false
   end
   if step == MOVE and effect == READ then
@@ -336,9 +417,9 @@ local function hand_over(context, request, old, new, step)
     return not response:hit() and is_answer(response) and response or nil, true
   end
   local response = ask(old)
-  if not is_answer(response) then return nil, false end
+  if not is_answer(response) then return nil, false, true end
   if effect == CHANGE then
-    context:enqueue_and_wait(deletion(request), new.handles[DELETE])
+    delete_from(context, request, new)
     if step == MOVE then copy(context, request, old, new) end
   end
   return response
@@ -363,28 +444,36 @@ local function route(context, list)
       old, step = old_of(list, hash, place)
       if not step or old and old.label == new.label then old = nil end
     end
-    if list.since and effect_of(request) == CHANGE then delete_from_others(context, request, list, hash, old or new, new) end
-    local response, asked, hides_empty = nil, false, false
+    local effect = effect_of(request)
+    if list.since and effect == CHANGE then delete_from_others(context, request, list, hash, old or new, new) end
+    local response, asked, old_silent, hides_empty = nil, false, false, false
     if old then
-      response, asked = hand_over(context, request, old, new, step)
+      response, asked, old_silent = hand_over(context, request, old, new, step)
       if response then return response end
-      hides_empty = step == LEAVE and effect_of(request) == READ
+      hides_empty = step == LEAVE and effect == READ
     end
     if not asked then
-      response = context:enqueue_and_wait(request, new.handles[ASK])
+      response = ask_owner(context, request, new)
       if hides_empty and response:hit() and response:vlen() == 0 then return miss_of(request) end
-      if is_answer(response) then return response end
-    end
-    local again = for_stand_in(request)
-    for i = place, place + math.min(STAND_INS, number - 1) - 1 do
-      response = context:enqueue_and_wait(again, nodes[i % number + 1].handles[ASK])
       if is_answer(response) then
-        stat(1, 1)
+        if old_silent and is_made(request, response) then remember(request, old) end
         return response
       end
     end
-    stat(2, 1)
-    return miss_of(request)
+    local again, answer = for_stand_in(request), nil
+    for i = place, place + math.min(STAND_INS, number - 1) - 1 do
+      response = context:enqueue_and_wait(again, nodes[i % number + 1].handles[ASK])
+      if is_answer(response) then
+        answer = response
+        break
+      end
+    end
+    if is_made(request, answer) then
+      remember(request, new)
+      if old_silent then remember(request, old) end
+    end
+    stat(answer and 1 or 2, 1)
+    return answer or miss_of(request)
   end
 end
 
@@ -409,12 +498,6 @@ local function zones_for(request)
   return request:has_flag("v") and NEAR or DECIDING
 end
 
--- Commands that may have changed an item where they were decided.
-local changes_item = {
-  [mcp.CMD_ADD] = true, [mcp.CMD_REPLACE] = true, [mcp.CMD_APPEND] = true, [mcp.CMD_PREPEND] = true, [mcp.CMD_CAS] = true,
-  [mcp.CMD_INCR] = true, [mcp.CMD_DECR] = true, [mcp.CMD_MA] = true, [mcp.CMD_MS] = true, [mcp.CMD_MD] = true,
-}
-local refusals = { [mcp.MCMC_CODE_EXISTS] = true, [mcp.MCMC_CODE_NOT_FOUND] = true, [mcp.MCMC_CODE_NOT_STORED] = true }
 local successes = {
   [mcp.MCMC_CODE_STORED] = true, [mcp.MCMC_CODE_DELETED] = true, [mcp.MCMC_CODE_TOUCHED] = true, [mcp.MCMC_CODE_OK] = true,
 }
@@ -469,7 +552,7 @@ local function zone_route(context, list)
     for i, zone in ipairs(zones) do
       response = ask(request, zone, ASK)
       if is_answer(response) then
-        if changes_item[request:command()] and response:ok() and not refusals[response:code()] then
+        if has_changed(request, response) then
           for j, other in ipairs(zones) do
             if j ~= i then ask(deletion(request), other, SECOND) end
           end
@@ -485,11 +568,12 @@ local function zone_route(context, list)
 end
 
 function mcp_config_routes(list)
+  forget_others(list)
   local routes = mcp.funcgen_new()
   local last = (list.was or next(list.olds)) and SECOND or list.since and DELETE or ASK
   local function add(node)
     node.handles = {}
-    for i = ASK, last do node.handles[i] = routes:new_handle(node.pool) end
+    for i = CATCH_UP, last do node.handles[i] = routes:new_handle(node.pool) end
   end
   for _, node in ipairs(list.nodes) do add(node) end
   for _, old in pairs(list.olds) do add(old.node) end
