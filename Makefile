@@ -162,7 +162,7 @@ PURE := ./hack/... ./internal/command ./internal/dryrun ./internal/fairqueue ./i
 	./internal/operator ./internal/plugin/... ./internal/sanitize ./internal/templates ./internal/transport \
 	./reconcilers/guarded ./reconcilers/render/... ./reconcilers/pacing ./reconcilers/status
 # The packages whose tests build the operator or run scripts, which the test cache does not see.
-BUILDS := ./test/pages ./test/run ./test/templates ./test/versions
+BUILDS := ./test/pages ./test/run ./test/templates
 
 .PHONY: check
 check: ## Vet, check the format and run the tests that need no control plane, in their short form; half a minute.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package run tests `make run` on a local control plane: beside a Helm release, and with
-// privileged fields.
+// Package run tests scripts: `make run` on a local control plane, beside a Helm release and with privileged fields, and
+// hack/crd-safety.sh.
 package run
 
 import (

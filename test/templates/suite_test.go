@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 func build(t *testing.T, dir string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "memcached-operator")
-	command(t, dir, "go", "build", "-trimpath", "-o", binary, ".")
+	command(t, dir, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, ".")
 	return binary
 }
 

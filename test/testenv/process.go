@@ -10,28 +10,13 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/example/memcached-operator/test/controlplane"
 )
-
-// GoBuild builds the operator to the file path, with flags of `go build` besides -trimpath. The test cache does not know
-// of it: where a test calls it, the Makefile's target says -count=1.
-func GoBuild(ctx context.Context, path string, flags ...string) error {
-	command := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-trimpath", "-o", path}, flags, []string{"."})...)
-	command.Dir = controlplane.Root()
-	command.Env = append(os.Environ(), "CGO_ENABLED=0") // as the Dockerfile; with C it is twice as large
-	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the operator: %w\n%s", err, output)
-	}
-	return nil
-}
 
 // Process is an operator that runs as a process of its own.
 type Process struct {

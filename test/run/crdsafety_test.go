@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package versions
+package run
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"github.com/example/memcached-operator/test/controlplane"
 	"github.com/example/memcached-operator/test/testenv"
 )
+
+const crdFile = "config/crd/bases/cache.example.com_memcacheds.yaml"
 
 // clone is a repository with the script, the tool and the CRD of this one.
 func clone(t *testing.T) string {
@@ -117,6 +120,34 @@ func TestCRDSafety_ComparesWithTheLastRelease(t *testing.T) {
 			}
 		})
 	}
+}
+
+// version is a version of a CRD.
+type version struct {
+	name                       string
+	served, stored, deprecated bool
+}
+
+// withVersions gives a CRD the versions, each with the schema of its first one.
+func withVersions(t *testing.T, content []byte, versions []version) []byte {
+	t.Helper()
+	crd := map[string]any{}
+	testenv.NoError(t, yaml.Unmarshal(content, &crd))
+	spec := crd["spec"].(map[string]any)
+	first := spec["versions"].([]any)[0].(map[string]any)
+	var all []any
+	for _, v := range versions {
+		one := maps.Clone(first)
+		one["name"], one["served"], one["storage"] = v.name, v.served, v.stored
+		if v.deprecated {
+			one["deprecated"], one["deprecationWarning"] = true, "cache.example.com/"+v.name+" Memcached is deprecated"
+		}
+		all = append(all, one)
+	}
+	spec["versions"] = all
+	content, err := yaml.Marshal(crd)
+	testenv.NoError(t, err)
+	return content
 }
 
 func TestCRDSafety_AcceptsEveryMigrationStep(t *testing.T) {
