@@ -126,14 +126,18 @@ func replacedPods(before, mc *cachev1alpha1.Memcached, previous, next []*unstruc
 	case mc.Spec.WarmRestart != nil && equality.Semantic.DeepEqual(withoutImages(from), withoutImages(to)):
 		return admission.Warnings{"restarts memcached in its pods one by one; they keep their cached data"}
 	}
+	data := "cached data is lost"
+	if handover(before) > 0 && handover(mc) > 0 {
+		data = "cached data is handed over"
+	}
 	if pods == 1 {
-		return admission.Warnings{"replaces the only pod; its cached data is lost"}
+		return admission.Warnings{"replaces the only pod; its " + data}
 	}
 	how := "one by one"
 	if mc.Spec.Rollout != nil {
 		how = "as spec.rollout allows"
 	}
-	return admission.Warnings{fmt.Sprintf("replaces all %d pods %s; their cached data is lost", pods, how)}
+	return admission.Warnings{fmt.Sprintf("replaces all %d pods %s; their %s", pods, how, data)}
 }
 
 // withoutImages returns a pod template without the images of its containers.

@@ -224,7 +224,8 @@ type MemcachedSpec struct {
 
 	// minReadySeconds is the time in seconds for which a new pod must be ready
 	// before the rollout continues: 0 to 540, less than the progress deadline of
-	// 600. A longer time lets the new pod fill its cache. Defaults to 0.
+	// 600. A longer time lets the new pod fill its cache. Defaults to 0. With
+	// proxy it is at least 7: until then a proxy may not find the pod.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=540

@@ -20,6 +20,10 @@ import (
 // zonePort is the port of the Service of proxies that leads to their own nodes, as in manifests/components/proxy.zones.
 const zonePort = 11212
 
+// proxiesFind is how many seconds after a pod has become ready all proxies find it. Its name may have been looked up just before, which
+// CoreDNS does not look up again for 5 seconds; a proxy tries each second. A list with an address reaches them sooner.
+const proxiesFind = 7
+
 // moverPort is the port of a proxy with TLS for the mover, or the next one that its pod does not use.
 const moverPort = 11213
 
@@ -27,6 +31,8 @@ const moverPort = 11213
 type ProxyValues struct {
 	// Replicas is spec.proxy.size, and 0 while spec.size is: no pod runs then.
 	Replicas int32 `json:"replicas"`
+	// MinReadySeconds is that of the memcached pods: spec.minReadySeconds, and proxiesFind at least.
+	MinReadySeconds int32 `json:"minReadySeconds"`
 	// Nodes is the content of the file of nodes, as manifests/components/proxy/proxy.lua reads it.
 	Nodes string `json:"nodes,omitempty"`
 	// MaxItemSize is that of the Memcached in bytes, rounded up to whole chunks, and Megabytes a memory of which it is half at most.
@@ -74,6 +80,7 @@ func proxyValues(mc *cachev1alpha1.Memcached, layout nodes.Layout, openShift boo
 		ServiceMonitor:           spec.Metrics != nil && spec.Metrics.ServiceMonitor != nil,
 		Rules:                    spec.Metrics != nil && spec.Metrics.Rules != nil,
 	}
+	v.MinReadySeconds = max(ptr.Deref(spec.MinReadySeconds, 0), proxiesFind)
 	size := ptr.Deref(spec.Size, 1)
 	if size > 0 {
 		v.Replicas = ptr.Deref(spec.Proxy.Size, 2)

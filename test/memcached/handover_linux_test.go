@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -219,7 +220,7 @@ func TestHandOver_OutlivesTheOldNode(t *testing.T) {
 }
 
 // What no client asks for is handed over too, by the container beside the proxy, when a node is replaced and when there is one more, and
-// again if a node does not answer. With another one beside it, one of them does it.
+// again if a node does not answer. With another one beside it, one of them does it, and the other one if that ends.
 func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
 	t.Parallel()
 	plain := given{spec: "proxy: {size: 1, handoverSeconds: 60}"}
@@ -232,12 +233,14 @@ func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
 		line  string // that of the hand-over, without its times
 		asked int    // the nodes that are asked for their items
 		late  bool   // a new node that does not answer at first
+		ends  bool   // the proxy whose container asks, before that
 		given
 	}{
-		"replaced":           {[]int{2, 1}, "old 1 HOST PORT", 1, false, plain},
-		"replaced, late":     {[]int{2, 1}, "old 1 HOST PORT", 1, true, plain},
-		"one more":           {[]int{0, 1, 2}, "was 2", 3, false, plain},
-		"replaced, with TLS": {[]int{2, 1}, "old 1 HOST PORT", 1, false, withTLS},
+		"replaced":                        {[]int{2, 1}, "old 1 HOST PORT", 1, false, false, plain},
+		"replaced, late":                  {[]int{2, 1}, "old 1 HOST PORT", 1, true, false, plain},
+		"replaced, while the proxies are": {[]int{2, 1}, "old 1 HOST PORT", 1, true, true, plain},
+		"one more":                        {[]int{0, 1, 2}, "was 2", 3, false, false, plain},
+		"replaced, with TLS":              {[]int{2, 1}, "old 1 HOST PORT", 1, false, false, withTLS},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -261,6 +264,16 @@ func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
 			if test.late {
 				servers[2].kill()
 			}
+			first := p
+			if test.ends {
+				first.list(t, lines)
+				testenv.Eventually(t, "its mover should have begun", func() bool { return !strings.Contains(c.ask(t, "stats proxy"), "user_not_copied 0|") })
+				other.list(t, lines)
+				_, err := io.WriteString(first.stdin, lastOnly)
+				testenv.NoError(t, err)
+				<-first.ended
+				p, c = other, o
+			}
 			other.list(t, lines)
 			p.list(t, lines)
 			if test.late {
@@ -270,7 +283,7 @@ func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
 				startServer(t, servers[2].host, servers[2].port)
 			}
 			testenv.Eventually(t, "one of the movers should have asked for all items", func() bool {
-				return strings.Count(p.output.String()+other.output.String(), "asked for the items of ") == test.asked
+				return strings.Count(first.output.String()+other.output.String(), "asked for the items of ") == test.asked
 			})
 			p.listed(t, c, after)
 			if found := len(c.hits(t, keys)); found < len(keys) {

@@ -77,9 +77,11 @@ func (s sandbox) command() (*exec.Cmd, error) {
 	return command, nil
 }
 
+const lastOnly = "l"
+
 // run starts the containers in their order, as the first process of the sandbox, whose end
 // is theirs. It ends when one of them does, or when the test closes its standard input or
-// is gone. At the first byte from there they get SIGTERM.
+// is gone. At the first byte from there they get SIGTERM; at lastOnly, the last one alone.
 func (s sandbox) run() error {
 	runtime.LockOSThread() // no_new_privs is a thread's, and handed down
 	const prSetNoNewPrivs = 38
@@ -112,7 +114,11 @@ func (s sandbox) run() error {
 		go func() { ended <- fmt.Errorf("container %s ended: %v", c.Name, command.Wait()) }() //nolint:errorlint // a nil error ends a container, too
 	}
 	go func() {
-		if n, _ := os.Stdin.Read(make([]byte, 1)); n > 0 {
+		first := make([]byte, 1)
+		if n, _ := os.Stdin.Read(first); n > 0 {
+			if string(first) == lastOnly {
+				processes = processes[len(processes)-1:]
+			}
 			for _, process := range processes {
 				_ = process.Signal(syscall.SIGTERM)
 			}

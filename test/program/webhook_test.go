@@ -126,6 +126,10 @@ func TestWebhook_Warns(t *testing.T) {
 			"ServiceMonitor is skipped: not served by the API server\nreplaces all 2 pods as spec.rollout allows; their cached data is lost"},
 		{"no warm restarts", `{"spec": {"warmRestart": null, "memory": null, "size": 1}}`,
 			"ServiceMonitor is skipped: not served by the API server\nreplaces all 2 pods as spec.rollout allows; their cached data is lost"},
+		{"a hand-over", `{"spec": {"proxy": {"handoverSeconds": 60}, "metrics": null}}`, "replaces the only pod; its cached data is lost"},
+		{"a change with a hand-over", `{"spec": {"threads": 4, "size": 2}}`, "replaces the only pod; its cached data is handed over"},
+		{"a change of some pods with a hand-over", `{"spec": {"threads": 5}}`, "replaces all 2 pods as spec.rollout allows; their cached data is handed over"},
+		{"the end of hand-overs", `{"spec": {"proxy": {"handoverSeconds": null}}}`, "replaces all 2 pods as spec.rollout allows; their cached data is lost"},
 	} {
 		if got := w.patch(mc, test.patch); got != test.want {
 			t.Errorf("%s: the warnings are\n%s\nwant\n%s", test.sentence, got, test.want)

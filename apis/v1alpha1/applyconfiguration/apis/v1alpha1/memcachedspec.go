@@ -111,7 +111,8 @@ type MemcachedSpecApplyConfiguration struct {
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 	// minReadySeconds is the time in seconds for which a new pod must be ready
 	// before the rollout continues: 0 to 540, less than the progress deadline of
-	// 600. A longer time lets the new pod fill its cache. Defaults to 0.
+	// 600. A longer time lets the new pod fill its cache. Defaults to 0. With
+	// proxy it is at least 7: until then a proxy may not find the pod.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 	// rollout limits how many pods a rollout replaces at a time. Defaults to one:
 	// a new pod is created first, and an old one is deleted after the new one has
