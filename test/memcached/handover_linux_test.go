@@ -219,6 +219,27 @@ func TestHandOver_OutlivesTheOldNode(t *testing.T) {
 	}
 }
 
+// moving is a hand-over from nodes of three servers, of which the first two are those of before.
+type moving struct {
+	nodes []int  // of three servers; the first two are those of before
+	line  string // that of the hand-over, without its times
+	asked int    // the nodes that are asked for their items
+	late  bool   // a new node that does not answer at first
+	ends  bool   // the proxy whose container asks, before that
+	given
+}
+
+// endsWhileMoving gives p a list with a hand-over, and then to other too. It ends p once its mover, of which c sees what it copied, has begun.
+func (p *proxy) endsWhileMoving(t *testing.T, c *text, lines string, other *proxy) {
+	t.Helper()
+	p.list(t, lines)
+	testenv.Eventually(t, "its mover should have begun", func() bool { return !strings.Contains(c.ask(t, "stats proxy"), "user_not_copied 0|") })
+	other.list(t, lines)
+	_, err := io.WriteString(p.stdin, lastOnly)
+	testenv.NoError(t, err)
+	<-p.ended
+}
+
 // What no client asks for is handed over too, by the container beside the proxy, when a node is replaced and when there is one more, and
 // again if a node does not answer. With another one beside it, one of them does it, and the other one if that ends.
 func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
@@ -228,14 +249,7 @@ func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
 		spec:    "{proxy: {size: 1, handoverSeconds: 60}, tls: {secretName: pair, plaintextPort: 11212}}",
 		secrets: map[string]secret{"pair": tlsSecret(certificate.New(t, "cache"), certificate.New(t))},
 	}
-	for what, test := range map[string]struct {
-		nodes []int  // of three servers; the first two are those of before
-		line  string // that of the hand-over, without its times
-		asked int    // the nodes that are asked for their items
-		late  bool   // a new node that does not answer at first
-		ends  bool   // the proxy whose container asks, before that
-		given
-	}{
+	for what, test := range map[string]moving{
 		"replaced":                        {[]int{2, 1}, "old 1 HOST PORT", 1, false, false, plain},
 		"replaced, late":                  {[]int{2, 1}, "old 1 HOST PORT", 1, true, false, plain},
 		"replaced, while the proxies are": {[]int{2, 1}, "old 1 HOST PORT", 1, true, true, plain},
@@ -245,17 +259,16 @@ func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			servers, _ := startServers(t, 3)
-			routes := patientRoutes(t)
+			test.patient = true
 			before := servers[0].line() + servers[1].line()
-			p, other := startProxyWith(t, test.given, before, "", routes), startProxyWith(t, test.given, before, "", routes)
-			c := p.text(t)
+			p, other := startProxyFor(t, test.given, before, ""), startProxyFor(t, test.given, before, "")
+			c, o := p.text(t), other.text(t)
 			keys := c.fill(t, 2000)
 			binary := func(i int) string { return base64.StdEncoding.EncodeToString([]byte{0, 10, byte(i)}) }
 			for i := range 20 {
 				c.ask(t, "ms "+binary(i)+" 1 b|v")
 			}
-			o := other.text(t)
-			after := ""
+			first, after := p, ""
 			for _, i := range test.nodes {
 				after += servers[i].line()
 			}
@@ -264,14 +277,8 @@ func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
 			if test.late {
 				servers[2].kill()
 			}
-			first := p
 			if test.ends {
-				first.list(t, lines)
-				testenv.Eventually(t, "its mover should have begun", func() bool { return !strings.Contains(c.ask(t, "stats proxy"), "user_not_copied 0|") })
-				other.list(t, lines)
-				_, err := io.WriteString(first.stdin, lastOnly)
-				testenv.NoError(t, err)
-				<-first.ended
+				first.endsWhileMoving(t, c, lines, other)
 				p, c = other, o
 			}
 			other.list(t, lines)
