@@ -18,13 +18,6 @@ func reach(t *testing.T, l *traffic.Load, seconds int) {
 	testenv.Eventually(t, "the traffic should go on", func() bool { return len(l.Seconds()) > seconds })
 }
 
-func sum(seconds []traffic.Second) (all traffic.Second) {
-	for _, s := range seconds {
-		all.Hits, all.Misses, all.Errors, all.Stale = all.Hits+s.Hits, all.Misses+s.Misses, all.Errors+s.Errors, all.Stale+s.Stale
-	}
-	return all
-}
-
 // TestTraffic_SeesWhatIsLost loads a memcached, which loses its items in the fourth second.
 func TestTraffic_SeesWhatIsLost(t *testing.T) {
 	t.Parallel()
@@ -40,7 +33,7 @@ func TestTraffic_SeesWhatIsLost(t *testing.T) {
 	startServer(t, "127.0.0.1", port)
 	reach(t, l, change+3)
 	seconds := l.Stop()
-	before, after := sum(seconds[:change]), sum(seconds[change:])
+	before, after := traffic.Total(seconds[:change]), traffic.Total(seconds[change:])
 	// A row that was deleted is a miss once.
 	if before.Ratio() < 0.9 || before.Errors > 0 || before.Stale > 0 || before.Hits < 100 {
 		t.Errorf("before the loss it sees %+v, a ratio of %.3f", before, before.Ratio())
@@ -76,17 +69,17 @@ func TestTraffic_SeesOldValues(t *testing.T) {
 		}
 	}
 	reach(t, l, 1)
-	if stale := sum(l.Seconds()).Stale; stale > 0 {
+	if stale := traffic.Total(l.Seconds()).Stale; stale > 0 {
 		t.Errorf("%d reads of one memcached are stale", stale)
 	}
 	switchTo(addresses[1])
 	reach(t, l, 3)
-	if stale := sum(l.Seconds()).Stale; stale > 0 {
+	if stale := traffic.Total(l.Seconds()).Stale; stale > 0 {
 		t.Errorf("%d reads of an empty memcached are stale", stale)
 	}
 	switchTo(addresses[0])
 	reach(t, l, 4)
-	if seen := sum(l.Stop()); seen.Stale == 0 {
+	if seen := traffic.Total(l.Stop()); seen.Stale == 0 {
 		t.Errorf("of a memcached with old items no read is stale: %+v", seen)
 	}
 }

@@ -164,7 +164,7 @@ func TestHandOver_HidesPlannedChanges(t *testing.T) {
 			seconds := load.Seconds()[starts[i]:]
 			c.seconds = append(c.seconds, seconds)
 			dip := traffic.DipAfter(seconds, margin)
-			before, all := total(seconds[:margin]), total(seconds)
+			before, all := traffic.Total(seconds[:margin]), traffic.Total(seconds)
 			t.Logf("| %s (%d s) | %s | %.1f %% | %.1f | %d | %d | %d |", change.what, len(seconds)-2*margin, names[i], 100*before.Ratio(), dip.Points, dip.Seconds, all.Errors, all.Stale)
 			if i == 0 && all.Stale > 0 {
 				t.Errorf("%s: %d stale reads; its proxies count %s", change.what, all.Stale, n.counts(t, mcs[0]))

@@ -72,19 +72,11 @@ func TestZones_LoseOne(t *testing.T) {
 		suite.NoneTerminates(t, namespace)
 		pass(t, margin)
 		seconds := load.Stop()[start:]
-		before, all, dip := total(seconds[:margin]), total(seconds), traffic.DipAfter(seconds, margin)
-		lower := 100 * (before.Ratio() - total(seconds[margin+2:]).Ratio())
+		before, all, dip := traffic.Total(seconds[:margin]), traffic.Total(seconds), traffic.DipAfter(seconds, margin)
+		lower := 100 * (before.Ratio() - traffic.Total(seconds[margin+2:]).Ratio())
 		t.Logf("| %s | %.1f %% | %.1f | %d | %.2f | %d | %d |", loss.what, 100*before.Ratio(), dip.Points, dip.Seconds, lower, all.Errors, all.Stale)
 		if all.Errors > 0 || lower > 1 {
 			t.Errorf("%s: %d errors, and a hit ratio that is %.2f points lower after two seconds", loss.what, all.Errors, lower)
 		}
 	}
-}
-
-// total adds seconds up.
-func total(seconds []traffic.Second) (all traffic.Second) {
-	for _, s := range seconds {
-		all = traffic.Second{Hits: all.Hits + s.Hits, Misses: all.Misses + s.Misses, Errors: all.Errors + s.Errors, Stale: all.Stale + s.Stale}
-	}
-	return all
 }
