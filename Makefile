@@ -201,8 +201,11 @@ test-race: kube ## Run the tests of internal and reconcilers, and the operator's
 e2e: kube-node $(TEST_TOOLS) ## Run the end-to-end tests on two local nodes (root), or on the cluster of E2E_KUBECONFIG.
 	hack/e2e.sh $(E2EFLAGS)
 
+.PHONY: olm-tools
+olm-tools: kustomize $(addprefix $(BIN)/,helm3 operator-sdk scorecard-test crane opm olm catalog cpb grpc_health_probe) ## Build OLM and its tools, for e2e-olm; minutes.
+
 .PHONY: e2e-olm
-e2e-olm: kube-node kustomize $(addprefix $(BIN)/,helm3 operator-sdk scorecard-test crane opm olm catalog cpb grpc_health_probe) ## Run the end-to-end tests of OLM: install, upgrade, Upgradeable condition, uninstall, on a local node (root).
+e2e-olm: kube-node olm-tools ## Run the end-to-end tests of OLM: install, upgrade, Upgradeable condition, uninstall, on a local node (root).
 	hack/e2e-olm.sh $(E2EFLAGS)
 
 .PHONY: keys

@@ -170,26 +170,14 @@ func TestHandOver_HidesPlannedChanges(t *testing.T) {
 	namespace := suite.NewNamespace(t)
 	n := newNode(t)
 	var mcs []*cachev1alpha1.Memcached
-	for name, seconds := range map[string]*int32{"kept": new(int32(60)), "lost": nil} {
+	for i, name := range []string{"kept", "lost"} {
+		seconds := []*int32{new(int32(60)), nil}[i]
 		mcs = append(mcs, suite.NewMemcached(t, namespace, name, 3, func(spec *cachev1alpha1.MemcachedSpec) {
 			spec.Image, spec.Memory = new(cachev1alpha1.Image(sameImage)), new(resource.MustParse("16Mi"))
 			spec.Proxy = &cachev1alpha1.Proxy{HandoverSeconds: seconds}
 		}))
 	}
-	if mcs[0].Name != "kept" {
-		mcs[0], mcs[1] = mcs[1], mcs[0]
-	}
-	suite.KubectlInput(t, plain, "--namespace="+namespace, "apply", "-f", "-")
-	names, endpoints := []string{"hand-over", "proxies alone", "plain Deployment"}, []string{"", "", "plain." + namespace + ".svc:11211"}
-	for i, mc := range mcs {
-		suite.Ready(t, mc)
-		endpoints[i] = mc.Status.Endpoint
-	}
-	suite.Kubectl(t, "--namespace="+namespace, "rollout", "status", "deployment/plain")
-	var loads []*traffic.Load
-	for _, endpoint := range endpoints {
-		loads = append(loads, startLoad(t, n, endpoint))
-	}
+	loads := startLoads(t, n, mcs)
 	var courses []course
 	measure := func(change plannedChange) {
 		pass(t, 2*margin)
@@ -205,7 +193,7 @@ func TestHandOver_HidesPlannedChanges(t *testing.T) {
 			c.seconds = append(c.seconds, seconds)
 			dip := traffic.DipAfter(seconds, margin)
 			before, all := traffic.Total(seconds[:margin]), traffic.Total(seconds)
-			t.Logf("| %s (%d s) | %s | %.1f %% | %.1f | %d | %d | %d |", change.what, len(seconds)-2*margin, names[i], 100*before.Ratio(), dip.Points, dip.Seconds, all.Errors, all.Stale)
+			t.Logf("| %s (%d s) | %s | %.1f %% | %.1f | %d | %d | %d |", change.what, len(seconds)-2*margin, cacheKinds[i], 100*before.Ratio(), dip.Points, dip.Seconds, all.Errors, all.Stale)
 			if i == 0 && all.Stale > 0 {
 				t.Errorf("%s: %d stale reads; its proxies count %s", change.what, all.Stale, n.counts(t, mcs[0]))
 			}
@@ -214,7 +202,7 @@ func TestHandOver_HidesPlannedChanges(t *testing.T) {
 	}
 	t.Log("| change | cache | hit ratio before | dip in points | seconds of more than a point | errors | stale reads |")
 	pass(t, 2*margin)
-	measure(plannedChange{what: "the operator is upgraded", also: upgradeOperator})
+	measure(plannedChange{what: "an operator upgrade", also: upgradeOperator})
 	// The first hand-over takes a page of memory for good, a sixteenth of it here, for the empty items that take the places of copies.
 	plannedChange{spec: `{"podMetadata":{"annotations":{"example.com/first":"1"}}}`, plain: []string{"rollout", "restart", "deployment/plain"}}.make(t, mcs)
 	pass(t, 2*margin)
@@ -224,6 +212,24 @@ func TestHandOver_HidesPlannedChanges(t *testing.T) {
 	if picture := os.Getenv("PICTURE"); picture != "" {
 		testenv.NoError(t, os.WriteFile(picture, []byte(draw(courses)), 0o644)) //nolint:gosec // a page shows it
 	}
+}
+
+// cacheKinds are what the loads of startLoads use.
+var cacheKinds = []string{"hand-over", "proxies alone", "plain Deployment"}
+
+// startLoads starts an application for each of mcs and for a plain Deployment, once they are ready.
+func startLoads(t *testing.T, n *node, mcs []*cachev1alpha1.Memcached) (loads []*traffic.Load) {
+	t.Helper()
+	namespace := mcs[0].Namespace
+	suite.KubectlInput(t, plain, "--namespace="+namespace, "apply", "-f", "-")
+	for _, mc := range mcs {
+		suite.Ready(t, mc)
+	}
+	suite.Kubectl(t, "--namespace="+namespace, "rollout", "status", "deployment/plain")
+	for _, mc := range mcs {
+		loads = append(loads, startLoad(t, n, mc.Status.Endpoint))
+	}
+	return append(loads, startLoad(t, n, "plain."+namespace+".svc:11211"))
 }
 
 // startLoad starts an application that uses the cache at endpoint.
