@@ -230,11 +230,12 @@ type moving struct {
 }
 
 // endsWhileMoving gives p a list with a hand-over, and then to other too. It ends p once its mover, of which c sees what it copied, has begun.
-func (p *proxy) endsWhileMoving(t *testing.T, c *text, lines string, other *proxy) {
+// o is a client of other.
+func (p *proxy) endsWhileMoving(t *testing.T, c *text, lines string, other *proxy, o *text) {
 	t.Helper()
 	p.list(t, lines)
 	testenv.Eventually(t, "its mover should have begun", func() bool { return !strings.Contains(c.ask(t, "stats proxy"), "user_not_copied 0|") })
-	other.list(t, lines)
+	other.listed(t, o, lines)
 	_, err := io.WriteString(p.stdin, lastOnly)
 	testenv.NoError(t, err)
 	<-p.ended
@@ -273,12 +274,12 @@ func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
 				after += servers[i].line()
 			}
 			line := strings.NewReplacer("HOST", servers[0].host, "PORT", servers[0].port).Replace(test.line)
-			lines := after + fmt.Sprintf("%s %d %d\n", line, time.Now().Add(5*time.Second).Unix(), time.Now().Add(time.Hour).Unix())
+			lines := after + fmt.Sprintf("%s %d %d\n", line, time.Now().Unix(), time.Now().Add(time.Hour).Unix())
 			if test.late {
 				servers[2].kill()
 			}
 			if test.ends {
-				first.endsWhileMoving(t, c, lines, other)
+				first.endsWhileMoving(t, c, lines, other, o)
 				p, c = other, o
 			}
 			other.list(t, lines)
