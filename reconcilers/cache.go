@@ -250,6 +250,9 @@ func stripPod(object any) (any, error) {
 	if cost, ok := pod.Annotations[corev1.PodDeletionCost]; ok {
 		stripped.Annotations = map[string]string{corev1.PodDeletionCost: apply.Intern(cost)}
 	}
+	if status.NodeIsLost(pod.Status.Conditions) {
+		stripped.Status.Conditions = lostConditions
+	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
 			stripped.Status.Conditions = append(readyConditions, stripped.Status.Conditions...)
@@ -290,6 +293,9 @@ func preStopContainers(pod *corev1.Pod) []corev1.Container {
 
 // readyConditions are the conditions of most pods, which share them.
 var readyConditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+
+// lostConditions are those of which status.NodeIsLost is true.
+var lostConditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}}
 
 // stripContainerStatuses keeps the containers that are waiting or have terminated before, and why and when.
 func stripContainerStatuses(containers []corev1.ContainerStatus) []corev1.ContainerStatus {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers"
@@ -19,17 +20,17 @@ import (
 	"github.com/example/memcached-operator/test/testenv"
 )
 
-// memcachedTransform returns what the cache does to a Memcached before it keeps it.
-func memcachedTransform(t *testing.T) toolscache.TransformFunc {
+// transformOf returns what the cache does to objects of the type of an empty one before it keeps them.
+func transformOf(t *testing.T, empty client.Object) toolscache.TransformFunc {
 	t.Helper()
 	options, err := reconcilers.CacheOptions(nil)
 	testenv.NoError(t, err)
 	for object, by := range options.ByObject {
-		if _, ok := object.(*cachev1alpha1.Memcached); ok {
+		if reflect.TypeOf(object) == reflect.TypeOf(empty) {
 			return by.Transform
 		}
 	}
-	t.Fatal("the cache has no options for Memcacheds")
+	t.Fatalf("the cache has no options for %T", empty)
 	return nil
 }
 
@@ -48,7 +49,7 @@ func TestCache_StripsMemcacheds(t *testing.T) {
 	fat.OwnerReferences = []metav1.OwnerReference{{Name: "owner"}}
 	fat.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 	fat.CreationTimestamp = deleted
-	got, err := memcachedTransform(t)(fat)
+	got, err := transformOf(t, &cachev1alpha1.Memcached{})(fat)
 	testenv.NoError(t, err)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the cache keeps\n%+v, want\n%+v", got, want)
@@ -74,6 +75,25 @@ func TestCache_OmitsTheShippedSelector(t *testing.T) {
 		got := status.Compute(status.Observation{Memcached: testenv.Memcached("default", "cache", 1), Deployment: deployment}).Selector
 		if got != want || (deployment.Spec.Selector != nil) != isKept {
 			t.Errorf("%s is %s in the status, and kept: %t", want, got, deployment.Spec.Selector != nil)
+		}
+	}
+}
+
+// The conditions are those of a pod whose node does not answer, and of one that is started.
+func TestCache_KeepsThatANodeIsLost(t *testing.T) {
+	t.Parallel()
+	condition := func(kind corev1.PodConditionType, is corev1.ConditionStatus) corev1.PodCondition {
+		return corev1.PodCondition{Type: kind, Status: is}
+	}
+	strip := transformOf(t, &corev1.Pod{})
+	for isLost, containers := range map[bool]corev1.ConditionStatus{true: corev1.ConditionTrue, false: corev1.ConditionFalse} {
+		cached, err := strip(&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{
+			condition(corev1.PodReadyToStartContainers, corev1.ConditionTrue), condition(corev1.PodInitialized, corev1.ConditionTrue),
+			condition(corev1.PodReady, corev1.ConditionFalse), condition(corev1.ContainersReady, containers), condition(corev1.PodScheduled, corev1.ConditionTrue),
+		}}})
+		testenv.NoError(t, err)
+		if kept := cached.(*corev1.Pod).Status.Conditions; status.NodeIsLost(kept) != isLost {
+			t.Errorf("with containers that are ready: %s, the cache keeps %+v", containers, kept)
 		}
 	}
 }

@@ -60,6 +60,8 @@ const (
 	// ReasonVolumesNotReady means that volumes or network of a pod have not been ready for a while, as when a Secret is
 	// missing.
 	ReasonVolumesNotReady = "VolumesNotReady"
+	// ReasonNodeNotReady means that the node of a pod does not answer.
+	ReasonNodeNotReady = "NodeNotReady"
 	// ReasonWaitingForDeletion means that an object with the name of a rendered one is still being
 	// deleted.
 	ReasonWaitingForDeletion = "WaitingForDeletion"

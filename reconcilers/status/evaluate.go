@@ -321,28 +321,3 @@ func timedOut(d *appsv1.Deployment) bool {
 			return c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
 		})
 }
-
-// podProblem returns the reason and the message with which the kubelet or the scheduler explain why
-// pod is not running. The reason is empty when there is none.
-func podProblem(o Observation, pod corev1.Pod) (reason, message string) {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return cmp.Or(c.Reason, corev1.PodReasonUnschedulable), c.Message
-		}
-		if wait, ok := startsIn(o, c); ok && wait <= 0 {
-			return cachev1alpha1.ReasonVolumesNotReady, fmt.Sprintf("its volumes or its network have not been ready for %s%s", startPatience, mounts(o.Memcached))
-		}
-	}
-	for _, container := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		waiting := container.State.Waiting
-		if waiting == nil || waiting.Reason == "" || waiting.Reason == "ContainerCreating" || waiting.Reason == "PodInitializing" {
-			continue
-		}
-		message := cmp.Or(waiting.Message, waiting.Reason)
-		if last := container.LastTerminationState.Terminated; last != nil {
-			message += fmt.Sprintf(" (last exit: %s, code %d)", cmp.Or(last.Reason, "Error"), last.ExitCode)
-		}
-		return waiting.Reason, message
-	}
-	return "", ""
-}

@@ -184,6 +184,19 @@ var rollouts = map[string]row{
 		all(oneMissing, notStarted("cache-a", 10)), reconciling, "VolumesNotReady",
 		"pod cache-a: its volumes or its network have not been ready for 10s; kubectl describe pod has the kubelet's reason", true,
 	},
+	"names a node that does not answer": {
+		all(oneMissing, podIs("cache-a", func(pod *corev1.Pod) {
+			pod.Spec.NodeName = "node2"
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue}}
+		})),
+		reconciling, "NodeNotReady", "pod cache-a: its node node2 does not answer", true,
+	},
+	"waits for a readiness gate": {
+		all(oneMissing, podIs("cache-a", func(pod *corev1.Pod) {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ReadinessGatesNotReady"}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue}}
+		})),
+		reconciling, "RollingOut", "3 of 3 pods are up to date, 2 ready", true,
+	},
 	"ignores a pod that is not scheduled yet": {
 		all(oneMissing, podIs("cache-a", func(pod *corev1.Pod) {
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionUnknown}}
