@@ -48,14 +48,17 @@ var changes = []change{
 		})
 	}},
 	{what: "a node is drained", evicts: true, make: func(t *testing.T, _ *cachev1alpha1.Memcached) {
-		t.Cleanup(func() { suite.Kubectl(t, "uncordon", "node2") })
-		suite.Kubectl(t, "drain", "node2", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout="+testenv.Timeout.String())
+		drain(t)
 		suite.Kubectl(t, "uncordon", "node2")
 	}},
 	{what: "all pods are replaced", make: func(t *testing.T, mc *cachev1alpha1.Memcached) {
 		before := lives(t, mc)
 		suite.Patch(t, mc, `{"spec":{"podMetadata":{"annotations":{"example.com/changed":"1"}}}}`)
 		testenv.Eventually(t, "all pods should be others", func() bool { return missing(before, lives(t, mc)) == size })
+	}},
+	{what: "the memcached pods of a node are drained", make: func(t *testing.T, _ *cachev1alpha1.Memcached) {
+		drain(t, "--pod-selector=app=memcached")
+		suite.Kubectl(t, "uncordon", "node2")
 	}},
 	{what: "size 4 becomes 5", lost: 0.22, make: func(t *testing.T, mc *cachev1alpha1.Memcached) { suite.Patch(t, mc, `{"spec":{"size":5}}`) }},
 	{what: "size 5 becomes 4", lost: 0.24, make: func(t *testing.T, mc *cachev1alpha1.Memcached) { suite.Patch(t, mc, `{"spec":{"size":4}}`) }},
@@ -116,6 +119,13 @@ func (c change) judge(t *testing.T, lost, replaced float64, seen tally) {
 	if !c.evicts && (seen.errors > 0 || seen.dials > 0) || seen.errors > seen.dials {
 		t.Errorf("%s: %d errors, %d new connections, at last: %v", c.what, seen.errors, seen.dials, seen.last)
 	}
+}
+
+// drain drains the second node, with kubectl's options, until the end of the test at most.
+func drain(t *testing.T, options ...string) {
+	t.Helper()
+	t.Cleanup(func() { suite.Kubectl(t, "uncordon", "node2") })
+	suite.Kubectl(t, append([]string{"drain", "node2", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=" + testenv.Timeout.String()}, options...)...)
 }
 
 // settled waits until mc has all its pods, and is ready.

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -45,8 +46,7 @@ var plannedChanges = []plannedChange{
 	}},
 	{what: "templates are edited", plain: []string{"patch", "deployment", "plain", "--patch=" + annotated}, also: editTemplates},
 	{what: "a node is drained", also: func(t *testing.T, _ string) {
-		t.Cleanup(func() { suite.Kubectl(t, "uncordon", "node2") })
-		suite.Kubectl(t, "drain", "node2", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout="+testenv.Timeout.String())
+		drain(t)
 		suite.Kubectl(t, "uncordon", "node2")
 	}},
 	{what: "size 3 becomes 4", spec: `{"size":4}`, plain: []string{"scale", "deployment/plain", "--replicas=4"}},
@@ -209,9 +209,7 @@ func TestHandOver_HidesPlannedChanges(t *testing.T) {
 	for _, change := range plannedChanges {
 		measure(change)
 	}
-	if picture := os.Getenv("PICTURE"); picture != "" {
-		testenv.NoError(t, os.WriteFile(picture, []byte(draw(courses)), 0o644)) //nolint:gosec // a page shows it
-	}
+	picture(t, "hand-over.svg", cacheKinds, courses)
 }
 
 // cacheKinds are what the loads of startLoads use.
@@ -264,13 +262,22 @@ func pass(t *testing.T, seconds int) {
 	testenv.Eventually(t, "time should pass", func() bool { return time.Now().After(until) })
 }
 
+// picture draws courses of three kinds of caches into a file of the directory PICTURES, if that is set.
+func picture(t *testing.T, name string, kinds []string, courses []course) {
+	t.Helper()
+	if directory := os.Getenv("PICTURES"); directory != "" {
+		testenv.NoError(t, os.WriteFile(filepath.Join(directory, name), []byte(draw(kinds, courses)), 0o644)) //nolint:gosec // a page shows it
+	}
+}
+
 // draw returns an SVG picture of courses: for each the hit ratios second by second, from 50 % on.
-func draw(courses []course) string {
-	const width, height, left = 2, 60, 150
+func draw(kinds []string, courses []course) string {
+	const height, left = 60, 150
 	longest := 0
 	for _, c := range courses {
 		longest = max(longest, len(c.seconds[0]))
 	}
+	width := max(2, 450/longest) // of a second; the legend takes 450
 	var svg strings.Builder
 	fmt.Fprintf(&svg, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n", left+width*longest+50, len(courses)*(height+20)+30)
 	svg.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n")
@@ -293,7 +300,10 @@ func draw(courses []course) string {
 			fmt.Fprintf(&svg, `<polyline points="%s" fill="none" stroke="%s"/>`+"\n", strings.Join(points, " "), color)
 		}
 	}
-	fmt.Fprintf(&svg, `<text x="5" y="%d">The hit ratio by seconds: <tspan fill="%s">hand-over</tspan>, <tspan fill="%s">proxies alone</tspan>, <tspan fill="%s">a plain Deployment</tspan></text>`+"\n</svg>\n",
-		len(courses)*(height+20)+20, colors[0], colors[1], colors[2])
+	fmt.Fprintf(&svg, `<text x="5" y="%d">The hit ratio by seconds:`, len(courses)*(height+20)+20)
+	for i, kind := range kinds {
+		fmt.Fprintf(&svg, ` <tspan fill="%s">%s</tspan>`, colors[i], kind)
+	}
+	svg.WriteString("</text>\n</svg>\n")
 	return svg.String()
 }
