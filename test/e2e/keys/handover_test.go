@@ -5,6 +5,7 @@
 package keys
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -152,9 +154,11 @@ type course struct {
 const (
 	// margin is how long the applications run before each change and after it.
 	margin = 20
-	// Of 8000 keys with 8000 bytes each, 70 % fit in three pods of 16 MiB. In the 60 s of a hand-over, each is asked for 5.6 times on
-	// average, as 100,000 keys are by 9,400 requests a second. Twice as many requests saturate two cores.
-	keysInUse, valueBytes, requestRate = 8000, 8000, 750
+	// Of 8000 keys with 8000 bytes each, 70 % fit in three pods of 16 MiB.
+	keysInUse, valueBytes = 8000, 8000
+	// In the 60 s of a hand-over, each key is asked for 5.6 times on average, as 100,000 keys are by 9,400 requests a second. On slow
+	// machines, twice as many requests saturate two cores.
+	defaultRate = 750
 	// sameImage is another name of cluster.Image: proxies need at least 1.6.40, and the nodes have no other of these.
 	sameImage = "memcached:1.6.45"
 )
@@ -230,12 +234,14 @@ func startLoads(t *testing.T, n *node, mcs []*cachev1alpha1.Memcached) (loads []
 	return append(loads, startLoad(t, n, "plain."+namespace+".svc:11211"))
 }
 
-// startLoad starts an application that uses the cache at endpoint.
+// startLoad starts an application that uses the cache at endpoint, with RATE requests a second.
 func startLoad(t *testing.T, n *node, endpoint string) *traffic.Load {
 	t.Helper()
 	host, port, err := net.SplitHostPort(endpoint)
 	testenv.NoError(t, err)
-	return traffic.Start(t.Context(), traffic.Options{Keys: keysInUse, ValueBytes: valueBytes, Rate: requestRate, Timeout: 5 * time.Second, Dial: func(ctx context.Context) (net.Conn, error) {
+	rate, err := strconv.Atoi(cmp.Or(os.Getenv("RATE"), strconv.Itoa(defaultRate)))
+	testenv.NoError(t, err)
+	return traffic.Start(t.Context(), traffic.Options{Keys: keysInUse, ValueBytes: valueBytes, Rate: rate, Timeout: 5 * time.Second, Dial: func(ctx context.Context) (net.Conn, error) {
 		addresses, err := n.lookUp(ctx, host)
 		if err != nil || len(addresses) == 0 {
 			return nil, fmt.Errorf("%s has the addresses %v: %w", host, addresses, err)
