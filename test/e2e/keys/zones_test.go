@@ -41,6 +41,7 @@ func TestZones_LoseOne(t *testing.T) {
 		// of is how many of the caches of startLoads are concerned.
 		of int
 	}{
+		{"nothing, for comparison", func() {}, func() {}, 1},
 		{"the other zone", func() { signalled(syscall.SIGSTOP, "zone-2", "memcached", "memcached-proxy") }, func() { signalled(syscall.SIGKILL, "zone-2", "memcached", "memcached-proxy") }, 1},
 		{"the nodes of the own zone", func() { signalled(syscall.SIGSTOP, "zone-1", "memcached") }, func() { signalled(syscall.SIGKILL, "zone-1", "memcached") }, 1},
 		// The budget of a zone with one node would not let its last pods go.
