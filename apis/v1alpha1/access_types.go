@@ -17,14 +17,17 @@ type Service struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service annotations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Annotations Annotations `json:"annotations,omitempty"`
 
-	// clusterIPService adds a second Service, <name>-clusterip, with a cluster IP
-	// that balances connections over the ready pods. It is for clients that accept
-	// a single address: each connection reaches the cache of one pod. The headless
-	// Service does not change. Defaults to false.
+	// clusterIP adds a second Service, <name>-clusterip, with a cluster IP that
+	// balances connections over the ready pods. It is for clients that accept a
+	// single address: each connection reaches the cache of one pod. The headless
+	// Service does not change. Set {}. Defaults to none.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Cluster IP Service",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
-	ClusterIPService *bool `json:"clusterIPService,omitempty"`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Cluster IP Service",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	ClusterIP *ClusterIPService `json:"clusterIP,omitempty"`
 }
+
+// ClusterIPService adds a Service with a cluster IP. It has no fields yet.
+type ClusterIPService struct{}
 
 // StableNames adds a name for each pod that its replacement takes over. It has
 // no fields yet.

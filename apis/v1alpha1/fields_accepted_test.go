@@ -101,9 +101,9 @@ func TestSpec_AcceptsPodFields(t *testing.T) {
 
 func TestSpec_AcceptsServicesBudgetsAndPolicies(t *testing.T) {
 	testTaken(t,
-		"service: {}", "service: {clusterIPService: true}", "service: {clusterIPService: false}",
+		"service: {}", "service: {clusterIP: {}}",
 		"service: {labels: {team: web, example.com/tier: ''}, annotations: {example.com/owner: Web Team, empty: ''}}",
-		"podDisruptionBudget: {}", "podDisruptionBudget: {omit: true}", "podDisruptionBudget: {omit: false, maxUnavailable: 1}",
+		"podDisruptionBudget: {}", "podDisruptionBudget: {none: {}}", "podDisruptionBudget: {maxUnavailable: 1}",
 		"podDisruptionBudget: {maxUnavailable: 0}", "podDisruptionBudget: {maxUnavailable: 1000}",
 		"podDisruptionBudget: {maxUnavailable: 0%}", "podDisruptionBudget: {maxUnavailable: 25%}", "podDisruptionBudget: {maxUnavailable: 100%}",
 		"networkPolicy: {from: [{podSelector: {}}]}",

@@ -166,7 +166,7 @@ func TestSpec_RejectsServicesAndBudgets(t *testing.T) {
 		"a Service label value":            refusal("service: {labels: {a: b c}}", "spec.service.labels", labelForm),
 		"an annotation key with a space":   refusal(`service: {annotations: {"a b": x}}`, "spec.service.annotations", annotationKey),
 		"a type of Service":                refusal("service: {type: LoadBalancer}", `unknown field "spec.service.type"`),
-		"an address":                       refusal("service: {clusterIPService: 10.0.0.1}", "spec.service.clusterIPService", "must be of type boolean"),
+		"an address":                       refusal("service: {clusterIP: 10.0.0.1}", "spec.service.clusterIP", "must be of type object"),
 		"a roll-out that cannot replace":   refusal("rollout: {maxSurge: 0}", "spec.rollout", "maxSurge 0 needs a maxUnavailable of at least 1"),
 		"a roll-out of 0 percent":          refusal("rollout: {maxSurge: 0%, maxUnavailable: 0}", "spec.rollout", "maxSurge 0 needs a maxUnavailable of at least 1"),
 		"a surge of 101 percent":           refusal("rollout: {maxSurge: 101%}", "spec.rollout.maxSurge", "maxSurge must be a number of pods from 0 to 1000"),
@@ -175,7 +175,7 @@ func TestSpec_RejectsServicesAndBudgets(t *testing.T) {
 		"007 percent":                      refusal("podDisruptionBudget: {maxUnavailable: 007%}", "spec.podDisruptionBudget.maxUnavailable", unavailable),
 		"a number in quotes":               refusal(`podDisruptionBudget: {maxUnavailable: "1"}`, "spec.podDisruptionBudget.maxUnavailable", unavailable),
 		"a half pod":                       refusal("podDisruptionBudget: {maxUnavailable: 1.5}", "spec.podDisruptionBudget.maxUnavailable", "must be of type integer,string"),
-		"a budget that is omitted and set": refusal("podDisruptionBudget: {omit: true, maxUnavailable: 1}", "spec.podDisruptionBudget", "omit: true leaves no budget for maxUnavailable; remove one of the two"),
+		"a budget that is none and set":    refusal("podDisruptionBudget: {none: {}, maxUnavailable: 1}", "spec.podDisruptionBudget", "none leaves no budget for maxUnavailable; remove one of the two"),
 		"minAvailable":                     refusal("podDisruptionBudget: {minAvailable: 1}", `unknown field "spec.podDisruptionBudget.minAvailable"`),
 	})
 }

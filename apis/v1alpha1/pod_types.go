@@ -99,7 +99,7 @@ type Rollout struct {
 }
 
 // PodDisruptionBudget limits how many pods may be evicted at a time.
-// +kubebuilder:validation:XValidation:rule="!has(self.omit) || !self.omit || !has(self.maxUnavailable)",message="omit: true leaves no budget for maxUnavailable; remove one of the two"
+// +kubebuilder:validation:XValidation:rule="!has(self.none) || !has(self.maxUnavailable)",message="none leaves no budget for maxUnavailable; remove one of the two"
 type PodDisruptionBudget struct {
 	// maxUnavailable is the maximum number of pods that evictions may make
 	// unavailable: 0 to 1000, or 0% to 100% of size. Defaults to 1.
@@ -111,9 +111,12 @@ type PodDisruptionBudget struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum unavailable",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// omit disables the PodDisruptionBudget, so that a drain may evict all pods at
-	// once. Defaults to false.
+	// none asks for no PodDisruptionBudget, so that a drain may evict all pods at
+	// once. Set {}. It excludes maxUnavailable.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Omit",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
-	Omit *bool `json:"omit,omitempty"`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="No budget",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	None *NoBudget `json:"none,omitempty"`
 }
+
+// NoBudget stands for no PodDisruptionBudget. It has no fields yet.
+type NoBudget struct{}

@@ -77,7 +77,7 @@ func everyField(tb testing.TB, tree Tree) *cachev1alpha1.Memcached {
 	}
 	// Admission rejects auth beside metrics.
 	mc.Spec.Auth = nil
-	mc.Spec.PodDisruptionBudget.Omit = nil
+	mc.Spec.PodDisruptionBudget.None = nil
 	mc.Spec.Patches = []cachev1alpha1.Patch{{
 		Target: cachev1alpha1.PatchTarget{Kind: "Deployment"},
 		Patch:  "spec: {template: {spec: {containers: [{name: logger, image: 'busybox:1.35'}]}}}",

@@ -64,7 +64,7 @@ func few(tb testing.TB, e edits) Tree {
 				return true
 			}
 		}
-		return slices.Contains([]string{"site", "image", "extraArgs", "service.clusterIPService"}, component)
+		return slices.Contains([]string{"site", "image", "extraArgs", "service.clusterIP"}, component)
 	})
 }
 

@@ -35,9 +35,9 @@ var features = []func(s *cachev1alpha1.MemcachedSpec, name, value string, n int3
 	},
 	func(s *cachev1alpha1.MemcachedSpec, name, value string, _ int32) {
 		s.Service = &cachev1alpha1.Service{
-			Labels:           map[string]cachev1alpha1.LabelValue{"key": cachev1alpha1.LabelValue(name)},
-			Annotations:      map[string]cachev1alpha1.AnnotationValue{"key": cachev1alpha1.AnnotationValue(value)},
-			ClusterIPService: new(true),
+			Labels:      map[string]cachev1alpha1.LabelValue{"key": cachev1alpha1.LabelValue(name)},
+			Annotations: map[string]cachev1alpha1.AnnotationValue{"key": cachev1alpha1.AnnotationValue(value)},
+			ClusterIP:   &cachev1alpha1.ClusterIPService{},
 		}
 	},
 	func(s *cachev1alpha1.MemcachedSpec, _, _ string, n int32) {

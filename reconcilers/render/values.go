@@ -53,6 +53,9 @@ type Values struct {
 	// OmitPreStop is true when a pod has no time for the preStop of the templates: spec.terminationGracePeriodSeconds is
 	// not longer, and spec.preStop is not set.
 	OmitPreStop bool `json:"omitPreStop,omitempty"`
+	// Service and PodDisruptionBudget have what the spec sets by an empty object, which is not in the build.
+	Service             ServiceValues             `json:"service"`
+	PodDisruptionBudget PodDisruptionBudgetValues `json:"podDisruptionBudget"`
 	// OpenShift is true on OpenShift, which assigns users and groups to pods.
 	OpenShift bool `json:"openShift,omitempty"`
 	// Nodes is present with spec.stableNames and with spec.proxy.
@@ -147,6 +150,18 @@ type MetricsValues struct {
 	Auth bool `json:"auth,omitempty"`
 }
 
+// ServiceValues has what spec.service sets by an empty object.
+type ServiceValues struct {
+	// ClusterIP is true with spec.service.clusterIP.
+	ClusterIP bool `json:"clusterIP,omitempty"`
+}
+
+// PodDisruptionBudgetValues has what spec.podDisruptionBudget sets by an empty object.
+type PodDisruptionBudgetValues struct {
+	// None is true with spec.podDisruptionBudget.none.
+	None bool `json:"none,omitempty"`
+}
+
 // Defaults holds the defaults and restrictions of the operator's environment. The zero
 // value uses the defaults of the templates and allows no privileged field.
 type Defaults struct {
@@ -223,6 +238,8 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShi
 		v.ExtraArgs = append([]string{"memcached"}, texts(spec.ExtraArgs)...)
 	}
 	v.TLS = tlsValues(spec)
+	v.Service.ClusterIP = spec.Service != nil && spec.Service.ClusterIP != nil
+	v.PodDisruptionBudget.None = spec.PodDisruptionBudget != nil && spec.PodDisruptionBudget.None != nil
 	if spec.TLS != nil || spec.Auth != nil {
 		v.Reloader = d.reloader(v)
 	}

@@ -30,7 +30,7 @@ func warningRows(t *testing.T) map[string]warningRow {
 		"files of a directory that is listed": {edits: edits{
 			siteFile: component + "resources: [more]\n", "components/site/more/kustomization.yaml": "resources: [more.yaml]\n", "components/site/more/more.yaml": configMapFile,
 		}},
-		"an object that is no longer listed": {edits: edits{"components/service.clusterIPService/kustomization.yaml": component + "resources: []\n"}},
+		"an object that is no longer listed": {edits: edits{"components/service.clusterIP/kustomization.yaml": component + "resources: []\n"}},
 		"a file in the site that is not listed": {
 			edits: edits{"components/site/more.yaml": configMapFile},
 			want:  "components/site/more.yaml:1: no kustomization lists this file, so it has no effect; add it to the resources of components/site/kustomization.yaml, or remove it",

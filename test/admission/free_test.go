@@ -63,8 +63,8 @@ func TestPolicy_AllowsOtherFields(t *testing.T) {
 		"accepts anti-affinity of its own pods":       {plain, `{"spec": {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "memcached", "memcached_cr": "cache"}}}]}}}}`},
 		"accepts a preference for its own pods":       {plain, `{"spec": {"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": {"topologyKey": "zone", "namespaces": [], "labelSelector": {"matchLabels": {"app": "memcached", "memcached_cr": "cache", "a": "b"}, "matchExpressions": [{"key": "c", "operator": "Exists"}]}}}]}}}}`},
 		"accepts spread constraints":                  {plain, `{"spec": {"topologySpreadConstraints": [{"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": "memcached"}}}]}}`},
-		"accepts no budget":                           {plain, `{"spec": {"podDisruptionBudget": {"omit": true}}}`},
-		"accepts a Service with a cluster IP":         {plain, `{"spec": {"service": {"clusterIPService": true}}}`},
+		"accepts no budget":                           {plain, `{"spec": {"podDisruptionBudget": {"none": {}}}}`},
+		"accepts a Service with a cluster IP":         {plain, `{"spec": {"service": {"clusterIP": {}}}}`},
 		"accepts empty guarded fields":                {plain, `{"spec": {"tolerations": [], "imagePullSecrets": [], "patches": [], "podMetadata": {"labels": {}}, "service": {"annotations": {}}, "affinity": {"podAntiAffinity": {}}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {

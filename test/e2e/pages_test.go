@@ -15,7 +15,6 @@ import (
 
 	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/test/certificate"
-	"github.com/example/memcached-operator/test/e2e/cluster"
 	"github.com/example/memcached-operator/test/pages"
 	"github.com/example/memcached-operator/test/testenv"
 )
@@ -37,7 +36,7 @@ func newReader(t *testing.T, pagePort string) *reader {
 	r.address = testenv.FreeAddress(t)
 	host, port, _ := net.SplitHostPort(r.address)
 	r.Replace = strings.NewReplacer(
-		"-n shop", "-n "+namespace, "namespace: shop", "namespace: "+namespace, "busybox:1.36", cluster.BusyboxImage,
+		"-n shop", "-n "+namespace, "namespace: shop", "namespace: "+namespace,
 		"deployment/cache "+pagePort, "deployment/cache --address="+host+" "+port+":"+pagePort, "localhost:"+pagePort, r.address)
 	return r
 }

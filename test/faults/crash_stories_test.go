@@ -58,7 +58,9 @@ var stories = []story{
 			delete(s.PodMetadata.Annotations, "example.com/b")
 			s.Service = nil
 		},
-		omit: func(s *spec) { s.PodDisruptionBudget = &cachev1alpha1.PodDisruptionBudget{Omit: new(true)} },
+		omit: func(s *spec) {
+			s.PodDisruptionBudget = &cachev1alpha1.PodDisruptionBudget{None: &cachev1alpha1.NoBudget{}}
+		},
 	},
 	{
 		name: "node selector and pull secrets", scale: 1,
@@ -89,7 +91,9 @@ var stories = []story{
 			s.ExtraArgs = s.ExtraArgs[:1]
 			s.PreStop = nil
 		},
-		omit: func(s *spec) { s.PodDisruptionBudget = &cachev1alpha1.PodDisruptionBudget{Omit: new(true)} },
+		omit: func(s *spec) {
+			s.PodDisruptionBudget = &cachev1alpha1.PodDisruptionBudget{None: &cachev1alpha1.NoBudget{}}
+		},
 	},
 	{
 		name: "memory, resources and metrics", scale: 1,

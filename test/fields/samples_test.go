@@ -39,7 +39,7 @@ var samples = map[string]sample{
 	"spec.rollout":                {valid: object{"maxSurge": 2}},
 	"maxSurge":                    {valid: 2, boundary: []any{1, "1%", "100%", 1000}, refused: []any{-1, "101%", "2", 1001, 0, "0%"}},
 	"spec.tolerations[]":          {valid: object{"operator": "Exists"}, refused: []any{object{}}},
-	"spec.service":                {valid: object{"clusterIPService": true}},
+	"spec.service":                {valid: object{"clusterIP": object{}}},
 	"limits":                      {valid: object{"memory": "1Gi"}},
 	"limits.memory":               {valid: "2Gi", boundary: []any{"3G", 4294967296}, refused: []any{"garbage", "-1", -1, "1e9", true}},
 	".cpu":                        {valid: 0.5, boundary: []any{3, "1500m", "0"}, refused: []any{"garbage", "-1m", "1e3", true, object{}, list{}, object{"a": 1}, list{1}}},
@@ -109,7 +109,7 @@ var beside = map[string]object{
 	"spec.maxConnections": {"threads": 1},
 	"spec.warmRestart":    {"memory": "4Gi"},
 	// There are two Services then, of which a target can name one.
-	"spec.patches":                                  {"service": object{"clusterIPService": true}},
+	"spec.patches":                                  {"service": object{"clusterIP": object{}}},
 	"networkPolicy.from[].podSelector":              {"namespaceSelector": selector},
 	"networkPolicy.from[].namespaceSelector":        {"podSelector": selector},
 	"networkPolicy.metricsFrom[].podSelector":       {"namespaceSelector": selector},

@@ -49,8 +49,8 @@ func Spec() cachev1alpha1.MemcachedSpec {
 		TopologySpreadConstraints: constraints(),
 		PriorityClassName:         &name, ServiceAccountName: &name,
 		TerminationGracePeriodSeconds: new(int64(3600)), MinReadySeconds: new(int32(540)), PreStop: &cachev1alpha1.PreStop{SleepSeconds: 3599},
-		Service:             &cachev1alpha1.Service{Labels: labels("service"), Annotations: annotations(), ClusterIPService: new(true)},
-		PodDisruptionBudget: &cachev1alpha1.PodDisruptionBudget{MaxUnavailable: new(intstr.FromString("100%")), Omit: new(false)},
+		Service:             &cachev1alpha1.Service{Labels: labels("service"), Annotations: annotations(), ClusterIP: &cachev1alpha1.ClusterIPService{}},
+		PodDisruptionBudget: &cachev1alpha1.PodDisruptionBudget{MaxUnavailable: new(intstr.FromString("100%"))},
 		NetworkPolicy:       &cachev1alpha1.NetworkPolicy{From: peers(16), MetricsFrom: peers(4)},
 		TLS:                 &cachev1alpha1.TLS{SecretName: name, ClientAuth: new(cachev1alpha1.ClientAuthRequire), PlaintextPort: new(int32(65534))},
 		Metrics: &cachev1alpha1.Metrics{

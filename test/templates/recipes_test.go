@@ -60,7 +60,7 @@ var recipes = map[string]recipe{
 		"Service NAME":    {"- name: second port: 11299 protocol: TCP targetPort: second"},
 	}},
 	"opens a second port of both Services and of the NetworkPolicy": {
-		section: "Second port", spec: "{networkPolicy: {from: [{podSelector: {}}]}, service: {clusterIPService: true}}", objects: map[string][]string{
+		section: "Second port", spec: "{networkPolicy: {from: [{podSelector: {}}]}, service: {clusterIP: {}}}", objects: map[string][]string{
 			"Deployment NAME":            {"- containerPort: 11299 name: second protocol: TCP"},
 			"Service NAME":               {"- name: second port: 11299 protocol: TCP targetPort: second"},
 			"Service NAME-clusterip":     {"- name: second port: 11299 protocol: TCP targetPort: second"},

@@ -32,7 +32,7 @@ func Children(namespace, name string) []client.Object {
 // WithEveryObject asks for every object that a Memcached can have.
 func WithEveryObject(spec *cachev1alpha1.MemcachedSpec) {
 	inNamespace := []cachev1alpha1.NetworkPolicyPeer{{PodSelector: &cachev1alpha1.LabelSelector{}}}
-	spec.Service = &cachev1alpha1.Service{ClusterIPService: new(true)}
+	spec.Service = &cachev1alpha1.Service{ClusterIP: &cachev1alpha1.ClusterIPService{}}
 	spec.Proxy = &cachev1alpha1.Proxy{Size: new(int32(1))} // and so stable names
 	spec.NetworkPolicy = &cachev1alpha1.NetworkPolicy{From: inNamespace, MetricsFrom: inNamespace}
 	spec.Metrics = &cachev1alpha1.Metrics{ServiceMonitor: &cachev1alpha1.ServiceMonitor{}, Rules: &cachev1alpha1.Rules{}}
@@ -62,7 +62,7 @@ func MoreChildren(namespace, name string) []client.Object {
 // waits until they are gone.
 func (c *Cluster) TakeAway(t testing.TB, mc *cachev1alpha1.Memcached) {
 	t.Helper()
-	c.Patch(t, mc, `{"spec":{"service":null,"proxy":null,"networkPolicy":null,"metrics":null,"podDisruptionBudget":{"omit":true}}}`)
+	c.Patch(t, mc, `{"spec":{"service":null,"proxy":null,"networkPolicy":null,"metrics":null,"podDisruptionBudget":{"none":{}}}}`)
 	for _, object := range append(MoreChildren(mc.Namespace, mc.Name), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: mc.Namespace, Name: mc.Name}}) {
 		c.EventuallyGone(t, object)
 	}

@@ -57,6 +57,18 @@ var schemaYAML = typed.YAMLObject(`types:
   scalar: string
 - name: com.github.example.memcached-operator.apis.v1alpha1.ClientAuth
   scalar: string
+- name: com.github.example.memcached-operator.apis.v1alpha1.ClusterIPService
+  map:
+    elementType:
+      scalar: untyped
+      list:
+        elementType:
+          namedType: __untyped_atomic_
+        elementRelationship: atomic
+      map:
+        elementType:
+          namedType: __untyped_deduced_
+        elementRelationship: separable
 - name: com.github.example.memcached-operator.apis.v1alpha1.ExtraArg
   scalar: string
 - name: com.github.example.memcached-operator.apis.v1alpha1.Flash
@@ -396,6 +408,18 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: podSelector
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.LabelSelector
+- name: com.github.example.memcached-operator.apis.v1alpha1.NoBudget
+  map:
+    elementType:
+      scalar: untyped
+      list:
+        elementType:
+          namedType: __untyped_atomic_
+        elementRelationship: atomic
+      map:
+        elementType:
+          namedType: __untyped_deduced_
+        elementRelationship: separable
 - name: com.github.example.memcached-operator.apis.v1alpha1.NodeAffinity
   map:
     fields:
@@ -567,9 +591,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: __untyped_deduced_
           elementRelationship: separable
-    - name: omit
+    - name: none
       type:
-        scalar: boolean
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.NoBudget
 - name: com.github.example.memcached-operator.apis.v1alpha1.PodMetadata
   map:
     fields:
@@ -722,9 +746,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: annotations
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.Annotations
-    - name: clusterIPService
+    - name: clusterIP
       type:
-        scalar: boolean
+        namedType: com.github.example.memcached-operator.apis.v1alpha1.ClusterIPService
     - name: labels
       type:
         namedType: com.github.example.memcached-operator.apis.v1alpha1.Labels

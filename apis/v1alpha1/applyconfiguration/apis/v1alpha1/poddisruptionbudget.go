@@ -5,6 +5,7 @@
 package v1alpha1
 
 import (
+	apisv1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	intstr "k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -16,9 +17,9 @@ type PodDisruptionBudgetApplyConfiguration struct {
 	// maxUnavailable is the maximum number of pods that evictions may make
 	// unavailable: 0 to 1000, or 0% to 100% of size. Defaults to 1.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// omit disables the PodDisruptionBudget, so that a drain may evict all pods at
-	// once. Defaults to false.
-	Omit *bool `json:"omit,omitempty"`
+	// none asks for no PodDisruptionBudget, so that a drain may evict all pods at
+	// once. Set {}. It excludes maxUnavailable.
+	None *apisv1alpha1.NoBudget `json:"none,omitempty"`
 }
 
 // PodDisruptionBudgetApplyConfiguration constructs a declarative configuration of the PodDisruptionBudget type for use with
@@ -35,10 +36,10 @@ func (b *PodDisruptionBudgetApplyConfiguration) WithMaxUnavailable(value intstr.
 	return b
 }
 
-// WithOmit sets the Omit field in the declarative configuration to the given value
+// WithNone sets the None field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Omit field is set to the value of the last call.
-func (b *PodDisruptionBudgetApplyConfiguration) WithOmit(value bool) *PodDisruptionBudgetApplyConfiguration {
-	b.Omit = &value
+// If called multiple times, the None field is set to the value of the last call.
+func (b *PodDisruptionBudgetApplyConfiguration) WithNone(value apisv1alpha1.NoBudget) *PodDisruptionBudgetApplyConfiguration {
+	b.None = &value
 	return b
 }

@@ -20,11 +20,11 @@ type ServiceApplyConfiguration struct {
 	// annotations are additional annotations of the Service, at most 16 with 8192
 	// characters together and 4096 characters in each value.
 	Annotations *apisv1alpha1.Annotations `json:"annotations,omitempty"`
-	// clusterIPService adds a second Service, <name>-clusterip, with a cluster IP
-	// that balances connections over the ready pods. It is for clients that accept
-	// a single address: each connection reaches the cache of one pod. The headless
-	// Service does not change. Defaults to false.
-	ClusterIPService *bool `json:"clusterIPService,omitempty"`
+	// clusterIP adds a second Service, <name>-clusterip, with a cluster IP that
+	// balances connections over the ready pods. It is for clients that accept a
+	// single address: each connection reaches the cache of one pod. The headless
+	// Service does not change. Set {}. Defaults to none.
+	ClusterIP *apisv1alpha1.ClusterIPService `json:"clusterIP,omitempty"`
 }
 
 // ServiceApplyConfiguration constructs a declarative configuration of the Service type for use with
@@ -49,10 +49,10 @@ func (b *ServiceApplyConfiguration) WithAnnotations(value apisv1alpha1.Annotatio
 	return b
 }
 
-// WithClusterIPService sets the ClusterIPService field in the declarative configuration to the given value
+// WithClusterIP sets the ClusterIP field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the ClusterIPService field is set to the value of the last call.
-func (b *ServiceApplyConfiguration) WithClusterIPService(value bool) *ServiceApplyConfiguration {
-	b.ClusterIPService = &value
+// If called multiple times, the ClusterIP field is set to the value of the last call.
+func (b *ServiceApplyConfiguration) WithClusterIP(value apisv1alpha1.ClusterIPService) *ServiceApplyConfiguration {
+	b.ClusterIP = &value
 	return b
 }
