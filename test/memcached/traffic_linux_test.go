@@ -35,10 +35,10 @@ func TestTraffic_SeesWhatIsLost(t *testing.T) {
 	seconds := l.Stop()
 	before, after := traffic.Total(seconds[:change]), traffic.Total(seconds[change:])
 	// A row that was deleted is a miss once.
-	if before.Ratio() < 0.9 || before.Errors > 0 || before.Stale > 0 || before.Hits < 100 {
+	if before.Ratio() < 0.9 || before.Errors > 0 || before.Stale > 0 || before.Lost > 0 || before.Hits < 100 {
 		t.Errorf("before the loss it sees %+v, a ratio of %.3f", before, before.Ratio())
 	}
-	if dip := traffic.DipAfter(seconds, change); after.Errors == 0 || after.Misses < 100 || after.Stale > 0 || dip.Points < 10 || dip.Seconds < 1 {
+	if dip := traffic.DipBelow(seconds[:change], seconds[change:]); after.Errors == 0 || after.Misses < 100 || after.Lost < 100 || after.Stale > 0 || dip.Points < 10 || dip.Seconds < 1 {
 		t.Errorf("after the loss it sees %+v, and a dip of %+v, in %+v", after, dip, seconds)
 	}
 }

@@ -44,13 +44,17 @@ func (o Options) withDefaults() Options {
 }
 
 // Second is what the application saw in a second. A stale read is a hit of a value that it had deleted or overwritten before, and the cache
-// had confirmed that; it counts as a hit too.
+// had confirmed that; it counts as a hit too. A lost read is one that a cache which loses nothing would have answered: it is a miss or an
+// error, and the cache had confirmed the value after the last delete.
 type Second struct {
-	Hits, Misses, Errors, Stale int
+	Hits, Misses, Errors, Stale, Lost int
 }
 
 // Ratio returns the share of reads that hit, errors being misses; NaN without reads.
 func (s Second) Ratio() float64 { return float64(s.Hits) / float64(s.Hits+s.Misses+s.Errors) }
+
+// LostRatio returns the share of reads that were lost; NaN without reads.
+func (s Second) LostRatio() float64 { return float64(s.Lost) / float64(s.Hits+s.Misses+s.Errors) }
 
 // Load is a running load.
 type Load struct {
@@ -105,7 +109,7 @@ func (l *Load) count(add func(*Second)) {
 	add(&l.seconds[len(l.seconds)-1])
 }
 
-// Dip is how far the hit ratio fell, in points of a hundred, below what it was before.
+// Dip is how far the hit ratio fell, in points of a hundred.
 type Dip struct {
 	// Points are those of the worst second.
 	Points float64
@@ -116,14 +120,15 @@ type Dip struct {
 
 const smoothing = 5
 
-// DipAfter returns the dip of the seconds from change on, against the mean of those before. The last second is left out.
-func DipAfter(seconds []Second, change int) Dip {
-	before := Total(seconds[:change])
-	below := func(s Second) float64 { return 100 * (before.Ratio() - s.Ratio()) }
+// DipBelow returns the dip of the seconds after a change, below the ratio of those before it. The last second is not judged, since it may not
+// be over.
+func DipBelow(before, after []Second) Dip {
+	ratio := Total(before).Ratio()
+	below := func(s Second) float64 { return 100 * (ratio - s.Ratio()) }
 	var dip Dip
-	for i := change; i < len(seconds)-1; i++ {
-		dip.Points = max(dip.Points, below(seconds[i]))
-		if below(Total(seconds[max(change, i+1-smoothing):i+1])) > 1 {
+	for i := range len(after) - 1 {
+		dip.Points = max(dip.Points, below(after[i]))
+		if below(Total(after[max(0, i+1-smoothing):i+1])) > 1 {
 			dip.Seconds++
 		}
 	}
@@ -133,7 +138,8 @@ func DipAfter(seconds []Second, change int) Dip {
 // Total adds seconds up.
 func Total(seconds []Second) (all Second) {
 	for _, s := range seconds {
-		all = Second{Hits: all.Hits + s.Hits, Misses: all.Misses + s.Misses, Errors: all.Errors + s.Errors, Stale: all.Stale + s.Stale}
+		all.Hits, all.Misses, all.Errors = all.Hits+s.Hits, all.Misses+s.Misses, all.Errors+s.Errors
+		all.Stale, all.Lost = all.Stale+s.Stale, all.Lost+s.Lost
 	}
 	return all
 }
@@ -147,8 +153,10 @@ type worker struct {
 	// versions counts the changes of each row. It is uncertain whether the cache has an older one if the last change was not confirmed.
 	versions  []int
 	uncertain []bool
-	padding   string
-	cache     *connection
+	// stored tells for which rows the cache confirmed a value and was asked for no delete since.
+	stored  []bool
+	padding string
+	cache   *connection
 }
 
 func newWorker(l *Load, index int) *worker {
@@ -158,14 +166,14 @@ func newWorker(l *Load, index int) *worker {
 		sum += 1 / math.Pow(float64(rank+1), l.options.Skew)
 		w.keys, w.shares = append(w.keys, "key-"+strconv.Itoa(rank)), append(w.shares, sum)
 	}
-	w.versions, w.uncertain = make([]int, len(w.keys)), make([]bool, len(w.keys))
+	w.versions, w.uncertain, w.stored = make([]int, len(w.keys)), make([]bool, len(w.keys)), make([]bool, len(w.keys))
 	return w
 }
 
 // fill stores all values, those that are read most at last.
 func (w *worker) fill(ctx context.Context) {
 	for i := range slices.Backward(w.keys) {
-		_ = w.set(ctx, i) // it is a miss later
+		w.store(ctx, i)
 	}
 }
 
@@ -191,24 +199,41 @@ func (w *worker) request(ctx context.Context) {
 		return
 	}
 	w.versions[i]++
-	change := w.set
+	w.stored[i] = false
 	if rand.IntN(2) == 0 {
-		change = w.delete
+		w.uncertain[i] = w.delete(ctx, i) != nil
+		return
 	}
-	w.uncertain[i] = change(ctx, i) != nil
+	w.store(ctx, i)
+	w.uncertain[i] = !w.stored[i]
+}
+
+// store gives the row to the cache. If that fails, it is a miss later.
+func (w *worker) store(ctx context.Context, i int) {
+	if w.set(ctx, i) == nil {
+		w.stored[i] = true
+	}
 }
 
 func (w *worker) read(ctx context.Context, i int) {
 	value, err := w.get(ctx, i)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return
-	case err != nil:
-		w.count(func(s *Second) { s.Errors++ })
-		return
-	case value == "":
-		w.count(func(s *Second) { s.Misses++ })
-		_ = w.set(ctx, i) // it is a miss again
+	}
+	if err != nil || value == "" {
+		w.count(func(s *Second) {
+			if err != nil {
+				s.Errors++
+			} else {
+				s.Misses++
+			}
+			if w.stored[i] {
+				s.Lost++
+			}
+		})
+		if err == nil {
+			w.store(ctx, i)
+		}
 		return
 	}
 	text, _, _ := strings.Cut(value, " ")
