@@ -127,7 +127,9 @@ func DipBelow(before, after []Second) Dip {
 	below := func(s Second) float64 { return 100 * (ratio - s.Ratio()) }
 	var dip Dip
 	for i := range len(after) - 1 {
-		dip.Points = max(dip.Points, below(after[i]))
+		if points := below(after[i]); points > dip.Points { // NaN, of a second without reads, is not more
+			dip.Points = points
+		}
 		if below(Total(after[max(0, i+1-smoothing):i+1])) > 1 {
 			dip.Seconds++
 		}
