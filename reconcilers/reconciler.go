@@ -68,8 +68,8 @@ type Reconciler struct {
 // Reconcile renders and applies the objects of the Memcached in req, prunes stale ones and updates
 // its status. The returned error, which controller-runtime logs, is sanitized.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	memory.Begin()
-	defer memory.End()
+	memory.Begin(memory.One)
+	defer memory.End(memory.One)
 	templates := r.templates.Load()
 	var result ctrl.Result
 	var reported bool

@@ -181,8 +181,8 @@ func (w *warmup) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
 func (w *warmup) Start(ctx context.Context) error {
-	memory.Begin()
-	defer memory.End()
+	memory.Begin(memory.Many)
+	defer memory.End(memory.Many)
 	// The manager calls Warmup too, without waiting for it; the second call waits for the first.
 	warmer, ok := w.controller.(interface{ Warmup(context.Context) error })
 	if !ok {

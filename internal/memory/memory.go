@@ -22,6 +22,9 @@ const (
 	// less made no difference.
 	workingHeap = 80 << 20
 	garbage     = 10 << 20
+	// lightGarbage is the garbage to allow at least while work is on One, such as an edit of one of 10,000 Memcacheds: little of it is
+	// retained then, and collections of a large heap take the cores from the edits.
+	lightGarbage = 24 << 20
 	// idleGarbage is the garbage to allow when idle, in bytes, if that is less than GOGC gives. Little is
 	// allocated then, so that garbage collections are rare all the same.
 	idleGarbage = 2 << 20
@@ -37,11 +40,17 @@ const (
 // process is the work of the process, which has one garbage collector.
 var process work
 
-// Begin records that work begins. It must be followed by End.
-func Begin() { process.begin() }
+// One and Many are what work is on: a Memcached, or the templates and the caches.
+const (
+	One  = 1
+	Many = 2
+)
+
+// Begin records that work on One or Many begins. It must be followed by End with the same.
+func Begin(on int) { process.begin(on) }
 
 // End records that work ended.
-func End() { process.end() }
+func End(on int) { process.end(on) }
 
 // work counts the work in progress.
 type work struct {
@@ -55,10 +64,10 @@ type work struct {
 	percent int
 }
 
-func (w *work) begin() {
+func (w *work) begin(on int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.count++
+	w.count += on
 	if w.timer != nil {
 		w.timer.Stop()
 	}
@@ -73,10 +82,10 @@ func (w *work) begin() {
 	w.adapt()
 }
 
-func (w *work) end() {
+func (w *work) end(on int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.count--
+	w.count -= on
 	if w.count == 0 && w.raised {
 		w.timer = time.AfterFunc(rest, w.giveBack)
 	}
@@ -91,8 +100,11 @@ type cycle struct {
 // adapt sets GOGC for the live heap, now and after each garbage collection until giveBack: the live heap grows
 // while the caches sync.
 func (w *work) adapt() {
-	live := liveHeap()
-	debug.SetGCPercent(100 * max(workingHeap-live, garbage) / live)
+	live, least := liveHeap(), garbage
+	if w.count <= One {
+		least = lightGarbage
+	}
+	debug.SetGCPercent(100 * max(workingHeap-live, least) / live)
 	runtime.SetFinalizer(&cycle{w, w.raises}, func(c *cycle) {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -150,8 +150,8 @@ func (r *reloader) load() (render.Tree, error) {
 
 // replace checks the templates of tree and puts them into use.
 func (r *reloader) replace(ctx context.Context, tree render.Tree) error {
-	memory.Begin()
-	defer memory.End()
+	memory.Begin(memory.Many)
+	defer memory.End(memory.Many)
 	renderer, err := r.options.RendererOf(tree)
 	if err != nil {
 		return err

@@ -177,8 +177,8 @@ func (o *Options) Renderer() (*render.Renderer, error) {
 
 // RendererOf checks the templates of tree, which Load returned.
 func (o *Options) RendererOf(tree render.Tree) (*render.Renderer, error) {
-	memory.Begin() // Builds produce much garbage.
-	defer memory.End()
+	memory.Begin(memory.Many) // Builds produce much garbage.
+	defer memory.End(memory.Many)
 	return render.New(tree, o.defaults())
 }
 
@@ -189,8 +189,8 @@ func (o *Options) Check() (renderer *render.Renderer, problems, warnings render.
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	memory.Begin()
-	defer memory.End()
+	memory.Begin(memory.Many)
+	defer memory.End(memory.Many)
 	renderer, problems, warnings, err = render.Check(tree, o.defaults())
 	if err != nil {
 		return nil, nil, nil, err

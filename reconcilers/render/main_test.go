@@ -11,6 +11,6 @@ import (
 
 // TestMain allows as much garbage as the operator does while it reconciles: the tests build the templates many times.
 func TestMain(m *testing.M) {
-	memory.Begin()
+	memory.Begin(memory.Many)
 	os.Exit(m.Run())
 }

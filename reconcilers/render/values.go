@@ -238,8 +238,7 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShi
 		v.ExtraArgs = append([]string{"memcached"}, texts(spec.ExtraArgs)...)
 	}
 	v.TLS = tlsValues(spec)
-	v.Service.ClusterIP = spec.Service != nil && spec.Service.ClusterIP != nil
-	v.PodDisruptionBudget.None = spec.PodDisruptionBudget != nil && spec.PodDisruptionBudget.None != nil
+	v.fillChoices(spec)
 	if spec.TLS != nil || spec.Auth != nil {
 		v.Reloader = d.reloader(v)
 	}
@@ -253,6 +252,12 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShi
 		v.Metrics = &MetricsValues{Image: image, ImagePullPolicy: pullPolicy(image), Access: tls || auth, TLS: tls, Auth: auth}
 	}
 	return v
+}
+
+// fillChoices sets the values of what the spec sets by an empty object.
+func (v *Values) fillChoices(spec *cachev1alpha1.MemcachedSpec) {
+	v.Service.ClusterIP = spec.Service != nil && spec.Service.ClusterIP != nil
+	v.PodDisruptionBudget.None = spec.PodDisruptionBudget != nil && spec.PodDisruptionBudget.None != nil
 }
 
 // cacheFileValues returns the values of spec.warmRestart for a cache of megabytes.
