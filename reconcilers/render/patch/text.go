@@ -9,10 +9,11 @@ import (
 	"io"
 	"math"
 	"regexp"
-	"strconv"
 	"strings"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+	"sigs.k8s.io/yaml"
 )
 
 const (
@@ -45,11 +46,11 @@ func JSONSize(value any) int {
 	return len(text)
 }
 
-// parseText parses the text of a patch into maps, lists and scalars as sigs.k8s.io/yaml
-// does: on is true and "on" is a string. It rejects anchors, aliases, merge keys, tags,
-// further documents, keys that are not strings, and duplicate keys. Nothing is expanded,
-// so that the memory needed is proportional to the text.
-func parseText(text string) (any, error) {
+// parseText parses the text of a patch into maps, lists and scalars, by sigs.k8s.io/yaml as
+// kubectl does: on is true and "on" is a string. It rejects anchors, aliases, merge keys,
+// tags, further documents, keys that are not strings, and duplicate keys. Nothing is
+// expanded, so that the memory needed is proportional to the text.
+func parseText(text string) (value any, err error) {
 	if len(text) > maxText {
 		return nil, &LimitError{fmt.Sprintf("the patch has %d bytes, which is more than the maximum of %d; split it or remove comments", len(text), maxText)}
 	}
@@ -60,14 +61,17 @@ func parseText(text string) (any, error) {
 	if count := countNodes(root); count > MaxValues {
 		return nil, &LimitError{fmt.Sprintf("the patch has %d keys and values, which is more than the maximum of %d; split it", count, MaxValues)}
 	}
-	value, err := plainValue(root, 1)
-	if err != nil {
+	if err := checkNode(root, 1); err != nil {
 		return nil, err
 	}
-	if size := JSONSize(value); size > maxJSON {
-		return nil, &LimitError{fmt.Sprintf("the patch has %d bytes as JSON, which is more than the maximum of %d; split it", size, maxJSON)}
+	asJSON, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return nil, errors.New("it cannot be read as YAML 1.1; quote strings") // its error may quote them
 	}
-	return value, nil
+	if len(asJSON) > maxJSON {
+		return nil, &LimitError{fmt.Sprintf("the patch has %d bytes as JSON, which is more than the maximum of %d; split it", len(asJSON), maxJSON)}
+	}
+	return value, utiljson.Unmarshal(asJSON, &value)
 }
 
 // parseNodes parses text, which must contain one document.
@@ -109,121 +113,64 @@ func countNodes(node *kyaml.Node) int {
 	return count
 }
 
-// plainValue converts node. depth is the level of node, from 1.
-func plainValue(node *kyaml.Node, depth int) (any, error) {
+// checkNode returns an error for what is rejected of node, at level depth from 1, and below.
+func checkNode(node *kyaml.Node, depth int) error {
+	wrong := func(text string, args ...any) error {
+		return fmt.Errorf("line %d: %s", node.Line, fmt.Sprintf(text, args...))
+	}
 	switch {
 	case node.Kind == kyaml.AliasNode:
-		return nil, fmt.Errorf("line %d: aliases (*name) are refused; repeat the value", node.Line)
+		return wrong("aliases (*name) are refused; repeat the value")
 	case node.Anchor != "":
-		return nil, fmt.Errorf("line %d: anchors (&name) are refused; repeat the value", node.Line)
+		return wrong("anchors (&name) are refused; repeat the value")
 	case node.Style&kyaml.TaggedStyle != 0:
-		return nil, fmt.Errorf("line %d: tags (!name) are refused; quote strings", node.Line)
+		return wrong("tags (!name) are refused; quote strings")
 	case depth > maxDepth:
-		return nil, fmt.Errorf("line %d: maps and lists are nested more than %d deep", node.Line, maxDepth)
-	}
-	switch node.Kind {
-	case kyaml.MappingNode:
-		return plainMap(node, depth)
-	case kyaml.SequenceNode:
-		list := make([]any, 0, len(node.Content))
-		for _, item := range node.Content {
-			value, err := plainValue(item, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, value)
+		return wrong("maps and lists are nested more than %d deep", maxDepth)
+	case node.ShortTag() == kyaml.NodeTagFloat && strings.ContainsAny(node.Value, "nN"):
+		return wrong("infinity and NaN are not valid in JSON; quote strings")
+	case node.ShortTag() == kyaml.NodeTagInt && node.Decode(new(int64)) != nil:
+		return wrong("a number exceeds a signed 64-bit integer; quote strings")
+	case node.Kind == kyaml.MappingNode:
+		if err := checkKeys(node, depth); err != nil {
+			return err
 		}
-		return list, nil
-	default:
-		return plainScalar(node)
 	}
+	for i, item := range node.Content {
+		if node.Kind == kyaml.MappingNode && i%2 == 0 {
+			continue
+		}
+		if err := checkNode(item, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// plainMap converts a map at level depth.
-func plainMap(node *kyaml.Node, depth int) (any, error) {
-	fields := make(map[string]any, len(node.Content)/2)
+// yaml11Bool matches what is a boolean to YAML 1.1, which Kubernetes reads, and a string to YAML 1.2, in which nodes are.
+var yaml11Bool = regexp.MustCompile(`^(y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF)$`)
+
+// checkKeys returns an error for what is rejected of the keys of a map at level depth.
+func checkKeys(node *kyaml.Node, depth int) error {
+	seen := map[string]bool{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		keyNode := node.Content[i]
-		if keyNode.Kind == kyaml.ScalarNode && keyNode.Style == 0 && keyNode.Value == "<<" {
-			return nil, fmt.Errorf("line %d: merge keys (<<) are refused; repeat the fields", keyNode.Line)
+		key := node.Content[i]
+		isPlain := key.Kind == kyaml.ScalarNode && key.Style == 0
+		if isPlain && key.Value == "<<" {
+			return fmt.Errorf("line %d: merge keys (<<) are refused; repeat the fields", key.Line)
 		}
-		key, err := plainValue(keyNode, depth)
-		if err != nil {
-			return nil, err
+		if err := checkNode(key, depth); err != nil {
+			return err
 		}
-		name, isString := key.(string)
-		if !isString && keyNode.Kind != kyaml.ScalarNode {
-			return nil, fmt.Errorf("line %d: a key is a map or a list; keys must be strings", keyNode.Line)
+		switch {
+		case key.Kind != kyaml.ScalarNode:
+			return fmt.Errorf("line %d: a key is a map or a list; keys must be strings", key.Line)
+		case isPlain && (key.ShortTag() != kyaml.NodeTagString && key.ShortTag() != "!!timestamp" || yaml11Bool.MatchString(key.Value)):
+			return fmt.Errorf("line %d: the key %s is not a string in YAML; quote it", key.Line, key.Value)
+		case seen[key.Value]:
+			return fmt.Errorf("line %d: the key %q is already set in this map", key.Line, key.Value)
 		}
-		if !isString {
-			return nil, fmt.Errorf("line %d: the key %s is not a string in YAML; quote it", keyNode.Line, keyNode.Value)
-		}
-		if _, twice := fields[name]; twice {
-			return nil, fmt.Errorf("line %d: the key %q is already set in this map", keyNode.Line, name)
-		}
-		if fields[name], err = plainValue(node.Content[i+1], depth+1); err != nil {
-			return nil, err
-		}
+		seen[key.Value] = true
 	}
-	return fields, nil
-}
-
-// yamlWords maps the words that YAML 1.1, and therefore Kubernetes, does not read as strings
-// to their values.
-var yamlWords = map[string]any{
-	"": nil, "~": nil, "null": nil, "Null": nil, "NULL": nil,
-	"y": true, "Y": true, "yes": true, "Yes": true, "YES": true, "on": true, "On": true, "ON": true, "true": true, "True": true, "TRUE": true,
-	"n": false, "N": false, "no": false, "No": false, "NO": false, "off": false, "Off": false, "OFF": false, "false": false, "False": false, "FALSE": false,
-}
-
-var (
-	yamlFloat    = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
-	yamlInfinite = regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
-)
-
-// plainScalar converts a scalar: a quoted one is a string.
-func plainScalar(node *kyaml.Node) (any, error) {
-	text := node.Value
-	if node.Style != 0 {
-		return text, nil
-	}
-	if value, ok := yamlWords[text]; ok {
-		return value, nil
-	}
-	if !strings.ContainsAny(text[:1], "+-.0123456789") {
-		return text, nil
-	}
-	if yamlInfinite.MatchString(text) {
-		return nil, fmt.Errorf("line %d: infinity and NaN are not valid in JSON; quote strings", node.Line)
-	}
-	digits := text
-	if text[0] != '.' {
-		digits = strings.ReplaceAll(text, "_", "")
-		if whole, err := strconv.ParseInt(digits, 0, 64); err == nil {
-			return whole, nil
-		}
-		if _, err := strconv.ParseUint(digits, 0, 64); err == nil {
-			return nil, fmt.Errorf("line %d: a number exceeds a signed 64-bit integer; quote strings", node.Line)
-		}
-		if !yamlFloat.MatchString(digits) {
-			return text, nil
-		}
-	}
-	number, ok := parseFloat(digits)
-	switch {
-	case !ok:
-		return text, nil
-	case number == math.Trunc(number) && math.Abs(number) < 1<<63:
-		// JSON does not distinguish 1.0 and 1.
-		return int64(number), nil
-	default:
-		return number, nil
-	}
-}
-
-// parseFloat parses a number. ok is false for other text and numbers that are too large,
-// which YAML reads as strings.
-func parseFloat(text string) (number float64, ok bool) {
-	number, err := strconv.ParseFloat(text, 64)
-	return number, err == nil
+	return nil
 }
