@@ -139,6 +139,19 @@ func (c *reader) found(t *testing.T) int {
 	return c.hits - before
 }
 
+// held returns how many of the keys of c, a client of the proxies, the pod at address has.
+func (c *reader) held(t *testing.T, address string) int {
+	t.Helper()
+	pod := byProxy(c.node, net.JoinHostPort(address, "11211"))
+	pod.round = c.round
+	defer func() {
+		for _, connection := range pod.connections {
+			_ = connection.Close()
+		}
+	}()
+	return pod.found(t)
+}
+
 // during gets keys by each of clients, 500 in a second, until change is done, and 10 seconds more, for which a removed pod serves.
 // It returns what each has seen.
 func during(t *testing.T, clients []*reader, change func()) []tally {

@@ -159,7 +159,7 @@ const (
 	// Of 8000 keys with 8000 bytes each, 70 % fit in three pods of 16 MiB.
 	keysInUse, valueBytes = 8000, 8000
 	// In the 60 s of a hand-over, each key is asked for 5.6 times on average, as 100,000 keys are by 9,400 requests a second. On slow
-	// machines, twice as many requests saturate two cores.
+	// machines, twice as many requests saturate two cores. Another rate is RATE: a number, or a percentage of the capacity.
 	defaultRate = 750
 	// sameImage is another name of cluster.Image: proxies need at least 1.6.40, and the nodes have no other of these.
 	sameImage = "memcached:1.6.45"
@@ -183,7 +183,7 @@ func TestHandOver_HidesPlannedChanges(t *testing.T) {
 			spec.Proxy = &cachev1alpha1.Proxy{HandoverSeconds: seconds}
 		}))
 	}
-	loads := startLoads(t, n, mcs)
+	loads := startLoads(t, n, mcs, rate(t, n, mcs))
 	var courses []course
 	measure := func(change plannedChange) {
 		pass(t, 2*margin)
@@ -224,8 +224,52 @@ func TestHandOver_HidesPlannedChanges(t *testing.T) {
 // cacheKinds are what the loads of startLoads use.
 var cacheKinds = []string{"hand-over", "proxies alone", "plain Deployment"}
 
-// startLoads starts an application for each of mcs and for a plain Deployment, once they are ready.
-func startLoads(t *testing.T, n *node, mcs []*cachev1alpha1.Memcached) (loads []*traffic.Load) {
+// rate returns how many requests a second each of startLoads' applications has: RATE, or as many as keep that share of the machine busy.
+func rate(t *testing.T, n *node, mcs []*cachev1alpha1.Memcached) int {
+	t.Helper()
+	text, isShare := strings.CutSuffix(cmp.Or(os.Getenv("RATE"), strconv.Itoa(defaultRate)), "%")
+	value, err := strconv.Atoi(text)
+	testenv.NoError(t, err)
+	if !isShare {
+		return value
+	}
+	for rate := defaultRate; ; rate = rate * 11 / 10 {
+		loads := startLoads(t, n, mcs, rate)
+		busy := busyPercent(t, 5)
+		for _, load := range loads {
+			load.Stop()
+		}
+		t.Logf("with %d requests a second and application the machine is busy for %d %% of the time", rate, busy)
+		if busy >= value {
+			return rate
+		}
+	}
+}
+
+// busyPercent returns for how much of some seconds the processors of the machine are busy.
+func busyPercent(t *testing.T, seconds int) int {
+	t.Helper()
+	read := func() (busy, all int) {
+		stat, err := os.ReadFile("/proc/stat")
+		testenv.NoError(t, err)
+		for i, field := range strings.Fields(string(stat))[1:9] { // of the first line, of all processors together
+			ticks, err := strconv.Atoi(field)
+			testenv.NoError(t, err)
+			all += ticks
+			if i != 3 && i != 4 { // idle, and waiting for a disk
+				busy += ticks
+			}
+		}
+		return busy, all
+	}
+	busyBefore, allBefore := read()
+	pass(t, seconds)
+	busy, all := read()
+	return 100 * (busy - busyBefore) / (all - allBefore)
+}
+
+// startLoads starts an application for each of mcs and for a plain Deployment, once they are ready, with rate requests a second each.
+func startLoads(t *testing.T, n *node, mcs []*cachev1alpha1.Memcached, rate int) (loads []*traffic.Load) {
 	t.Helper()
 	namespace := mcs[0].Namespace
 	suite.KubectlInput(t, plain, "--namespace="+namespace, "apply", "-f", "-")
@@ -234,17 +278,15 @@ func startLoads(t *testing.T, n *node, mcs []*cachev1alpha1.Memcached) (loads []
 	}
 	suite.Kubectl(t, "--namespace="+namespace, "rollout", "status", "deployment/plain")
 	for _, mc := range mcs {
-		loads = append(loads, startLoad(t, n, mc.Status.Endpoint))
+		loads = append(loads, startLoad(t, n, mc.Status.Endpoint, rate))
 	}
-	return append(loads, startLoad(t, n, "plain."+namespace+".svc:11211"))
+	return append(loads, startLoad(t, n, "plain."+namespace+".svc:11211", rate))
 }
 
-// startLoad starts an application that uses the cache at endpoint, with RATE requests a second.
-func startLoad(t *testing.T, n *node, endpoint string) *traffic.Load {
+// startLoad starts an application that uses the cache at endpoint, with rate requests a second.
+func startLoad(t *testing.T, n *node, endpoint string, rate int) *traffic.Load {
 	t.Helper()
 	host, port, err := net.SplitHostPort(endpoint)
-	testenv.NoError(t, err)
-	rate, err := strconv.Atoi(cmp.Or(os.Getenv("RATE"), strconv.Itoa(defaultRate)))
 	testenv.NoError(t, err)
 	return traffic.Start(t.Context(), traffic.Options{Keys: keysInUse, ValueBytes: valueBytes, Rate: rate, Timeout: 5 * time.Second, Dial: func(ctx context.Context) (net.Conn, error) {
 		addresses, err := n.lookUp(ctx, host)

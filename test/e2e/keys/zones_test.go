@@ -32,6 +32,8 @@ func TestZones_LoseOne(t *testing.T) {
 	for _, mc := range caches {
 		suite.Ready(t, mc)
 	}
+	used := []*cachev1alpha1.Memcached{caches[0], alone} // the first fills both zones
+	each := rate(t, n, used)
 	signalled := func(s syscall.Signal, zone string, apps ...string) { signalZone(t, namespace, s, zone, apps...) }
 	t.Log("| what is lost | cache | hit ratio before | dip in points | seconds of more than a point | lost reads after two seconds | in points | errors | stale reads |")
 	kinds := []string{"copies in zones", "proxies alone", "plain Deployment"}
@@ -47,7 +49,7 @@ func TestZones_LoseOne(t *testing.T) {
 		// The budget of a zone with one node would not let its last pods go.
 		{"the other zone, drained", func() { drain(t, "--disable-eviction") }, func() { suite.Kubectl(t, "uncordon", "node2") }, 3},
 	} {
-		loads := startLoads(t, n, []*cachev1alpha1.Memcached{caches[0], alone}) // the first fills both zones
+		loads := startLoads(t, n, used, each)
 		pass(t, margin)
 		var starts []int
 		for _, load := range loads {
