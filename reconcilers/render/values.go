@@ -148,6 +148,8 @@ type MetricsValues struct {
 	// TLS is true when it requires TLS, and Auth when it requires a user.
 	TLS  bool `json:"tls,omitempty"`
 	Auth bool `json:"auth,omitempty"`
+	// RulesWithFlash is true with spec.metrics.rules and spec.flash.
+	RulesWithFlash bool `json:"rulesWithFlash,omitempty"`
 }
 
 // ServiceValues has what spec.service sets by an empty object.
@@ -249,7 +251,10 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShi
 			defaultImage = d.AccessExporterImage
 		}
 		image := imageOr(spec.Metrics.Image, defaultImage)
-		v.Metrics = &MetricsValues{Image: image, ImagePullPolicy: pullPolicy(image), Access: tls || auth, TLS: tls, Auth: auth}
+		v.Metrics = &MetricsValues{
+			Image: image, ImagePullPolicy: pullPolicy(image), Access: tls || auth, TLS: tls, Auth: auth,
+			RulesWithFlash: spec.Metrics.Rules != nil && spec.Flash != nil,
+		}
 	}
 	return v
 }

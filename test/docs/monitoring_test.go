@@ -88,28 +88,7 @@ func TestAlerts_Fire(t *testing.T) {
 	if _, err := os.Stat(promtool); err != nil {
 		t.Skip("promtool is unpacked from a Debian package, by make test on Debian")
 	}
-	validator, err := validation.New()
-	testenv.NoError(t, err)
-	mc, err := validator.Admit(t.Context(), []byte(`
-apiVersion: cache.example.com/v1alpha1
-kind: Memcached
-metadata: {name: cache, namespace: shop}
-spec: {size: 3, metrics: {rules: {}}, proxy: {}}
-`), true, "")
-	testenv.NoError(t, err)
-	renderer, err := testenv.Renderer(nil)
-	testenv.NoError(t, err)
-	objects, err := renderer.Render(mc)
-	testenv.NoError(t, err)
-	groups := groupsOf(t, read(t, "config/prometheus/rules.yaml"))
-	for _, object := range objects {
-		if object.GetKind() == "PrometheusRule" {
-			rendered, err := yaml.Marshal(object.Object)
-			testenv.NoError(t, err)
-			groups = append(groups, groupsOf(t, string(rendered))...)
-		}
-	}
-	rules, err := yaml.Marshal(map[string][]group{"groups": groups})
+	rules, err := yaml.Marshal(map[string][]group{"groups": allGroups(t)})
 	testenv.NoError(t, err)
 	directory := t.TempDir()
 	testenv.WriteFile(t, filepath.Join(directory, "rules.yaml"), string(rules))
@@ -125,6 +104,33 @@ spec: {size: 3, metrics: {rules: {}}, proxy: {}}
 	}
 }
 
+// allGroups returns the rules of the operator, and those of a Memcached that has all of them.
+func allGroups(t *testing.T) []group {
+	t.Helper()
+	validator, err := validation.New()
+	testenv.NoError(t, err)
+	mc, err := validator.Admit(t.Context(), []byte(`
+apiVersion: cache.example.com/v1alpha1
+kind: Memcached
+metadata: {name: cache, namespace: shop}
+spec: {size: 3, metrics: {rules: {}}, proxy: {}, flash: {size: 1Gi}}
+`), true, "")
+	testenv.NoError(t, err)
+	renderer, err := testenv.Renderer(nil)
+	testenv.NoError(t, err)
+	objects, err := renderer.Render(mc)
+	testenv.NoError(t, err)
+	groups := groupsOf(t, read(t, "config/prometheus/rules.yaml"))
+	for _, object := range objects {
+		if object.GetKind() == "PrometheusRule" {
+			rendered, err := yaml.Marshal(object.Object)
+			testenv.NoError(t, err)
+			groups = append(groups, groupsOf(t, string(rendered))...)
+		}
+	}
+	return groups
+}
+
 // TestAlerts_HaveRunbooks: every alert has a runbook, which it links to and which the table of alerts lists. Every
 // runbook belongs to an alert.
 func TestAlerts_HaveRunbooks(t *testing.T) {
@@ -133,11 +139,7 @@ func TestAlerts_HaveRunbooks(t *testing.T) {
 	monitoring := read(t, "docs/user/monitoring.md")
 	linked := monitoring + read(t, "docs/user/metrics.md")
 	alerts := map[string]bool{}
-	var groups []group
-	for _, file := range []string{"manifests/components/metrics.rules/prometheusrule.yaml", "manifests/components/proxy.rules/prometheusrule.yaml", "config/prometheus/rules.yaml"} {
-		groups = append(groups, groupsOf(t, read(t, file))...)
-	}
-	for _, group := range groups {
+	for _, group := range allGroups(t) {
 		for _, r := range group.Rules {
 			page := "docs/runbooks/" + r.Alert + ".md"
 			alerts[page] = true
