@@ -251,10 +251,8 @@ func (d Defaults) valuesFor(mc *cachev1alpha1.Memcached, plain plainPod, openShi
 			defaultImage = d.AccessExporterImage
 		}
 		image := imageOr(spec.Metrics.Image, defaultImage)
-		v.Metrics = &MetricsValues{
-			Image: image, ImagePullPolicy: pullPolicy(image), Access: tls || auth, TLS: tls, Auth: auth,
-			RulesWithFlash: spec.Metrics.Rules != nil && spec.Flash != nil,
-		}
+		v.Metrics = &MetricsValues{Image: image, ImagePullPolicy: pullPolicy(image), Access: tls || auth, TLS: tls, Auth: auth}
+		v.Metrics.RulesWithFlash = spec.Metrics.Rules != nil && spec.Flash != nil
 	}
 	return v
 }
