@@ -70,6 +70,13 @@ func (p *proxy) listed(t *testing.T, c *text, lines string) {
 	})
 }
 
+// used gives p a list and waits until all its threads use it: a second reload begins after the first one has ended.
+func (p *proxy) used(t *testing.T, c *text, lines string) {
+	t.Helper()
+	p.listed(t, c, lines)
+	p.listed(t, c, lines)
+}
+
 func TestHandOver_AnswersAsWithoutOne(t *testing.T) {
 	t.Parallel()
 	for kind, change := range handOvers(t) {
@@ -112,8 +119,7 @@ func TestHandOver_KeepsItems(t *testing.T) {
 			}
 			now := time.Now()
 			lines := change.after + change.meanwhile(now.Add(-time.Hour), now.Add(time.Hour))
-			p.listed(t, c, lines)
-			p.listed(t, c, lines)
+			p.used(t, c, lines)
 			for i := range n {
 				key := fmt.Sprintf("key-%d", i)
 				switch i % 10 {
@@ -135,8 +141,7 @@ func TestHandOver_KeepsItems(t *testing.T) {
 					}
 				}
 			}
-			p.listed(t, c, change.after)
-			p.listed(t, c, change.after)
+			p.used(t, c, change.after)
 			for key, item := range want {
 				got := c.ask(t, "mg "+key+" f t v")
 				if !sameItem(got, item) {
@@ -177,8 +182,7 @@ func TestHandOver_LeavesNothingOld(t *testing.T) {
 		if i%2 == 0 {
 			lines += servers[2+i/2].line()
 		}
-		p.listed(t, c, lines+step)
-		p.listed(t, c, lines+step)
+		p.used(t, c, lines+step)
 		if found := len(c.hits(t, keys)); found < len(keys) {
 			t.Errorf("with the list\n%s\n%d of %d keys are found", lines+step, found, len(keys))
 		}
@@ -191,8 +195,7 @@ func TestHandOver_LeavesNothingOld(t *testing.T) {
 		for _, s := range servers[:n] {
 			lines += s.line()
 		}
-		p.listed(t, c, lines)
-		p.listed(t, c, lines)
+		p.used(t, c, lines)
 		for _, key := range keys {
 			if got := c.ask(t, "get "+key); got != "END" && !strings.HasSuffix(got, "|new|END") {
 				t.Errorf("with %d nodes: get %s: %.100s, which had been changed", n, key, got)

@@ -409,8 +409,7 @@ func TestProxy_DeletesWhatANodeMissed(t *testing.T) {
 				successor, now := startServer(t, "127.0.0.1", freePort(t)), time.Now()
 				lines = strings.Replace(lines, silent.line(), successor.line(), 1)
 				lines += fmt.Sprintf(handOver, silent.host, silent.port, now.Add(-time.Hour).Unix(), now.Add(time.Hour).Unix())
-				p.listed(t, c, lines)
-				p.listed(t, c, lines)
+				p.used(t, c, lines)
 			}
 			silent.stop()
 			requests := []string{"delete %s", "set %s 0 0 1|w", "set %s 0 0 1 noreply|w", "ms %s 1|w", "md %s q", "touch %s 0", "gat 0 %s", "incr %s 1"}

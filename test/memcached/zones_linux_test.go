@@ -29,8 +29,8 @@ func startZones(t *testing.T, patient bool) (zones [2]*zone) {
 		p := startProxyFor(t, given{spec: spec, patient: patient}, lines, "")
 		zones[i] = &zone{p, nodes, lines}
 	}
-	zones[0].listed(t, zones[0].text(t), zones[0].lines+"zone here\n"+zones[1].zoneLine())
-	zones[1].listed(t, zones[1].text(t), zones[1].lines+zones[0].zoneLine()+"zone here\n")
+	zones[0].used(t, zones[0].text(t), zones[0].lines+"zone here\n"+zones[1].zoneLine())
+	zones[1].used(t, zones[1].text(t), zones[1].lines+zones[0].zoneLine()+"zone here\n")
 	return zones
 }
 
