@@ -159,7 +159,7 @@ const (
 	// Of 8000 keys with 8000 bytes each, 70 % fit in three pods of 16 MiB.
 	keysInUse, valueBytes = 8000, 8000
 	// In the 60 s of a hand-over, each key is asked for 5.6 times on average, as 100,000 keys are by 9,400 requests a second. On slow
-	// machines, twice as many requests saturate two cores. Another rate is RATE: a number, or a percentage of the capacity.
+	// machines, twice as many requests saturate two cores. Another rate is RATE: a number, or how busy the machine is to be, as 80%.
 	defaultRate = 750
 	// sameImage is another name of cluster.Image: proxies need at least 1.6.40, and the nodes have no other of these.
 	sameImage = "memcached:1.6.45"
