@@ -4,12 +4,8 @@ package reconcilers
 
 import (
 	"context"
-	"reflect"
-	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,9 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	cachev1alpha1 "github.com/example/memcached-operator/apis/v1alpha1"
 	"github.com/example/memcached-operator/reconcilers/apply"
-	"github.com/example/memcached-operator/reconcilers/nodes"
 )
 
 // podIndex is the name of the cache index of pods by the name of their Memcached.
@@ -53,34 +47,6 @@ func (r *Reconciler) mapToAllMemcacheds(ctx context.Context, _ client.Object) []
 		requests = append(requests, reconcile.Request{NamespacedName: key})
 	}
 	return requests
-}
-
-// podChanged passes updates that change what a reconcile reads of a pod. What only the stable names depend on counts for a Memcached
-// that has them.
-func (r *Reconciler) podChanged(ctx context.Context) predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok := e.ObjectOld.(*corev1.Pod)
-		after, ok2 := e.ObjectNew.(*corev1.Pod)
-		switch {
-		case !ok || !ok2 || before.UID != after.UID || !equality.Semantic.DeepEqual(withoutNode(before), withoutNode(after)):
-			return true
-		case reflect.DeepEqual(nodes.Pods([]corev1.Pod{*before}), nodes.Pods([]corev1.Pod{*after})):
-			return false
-		}
-		mc := &cachev1alpha1.Memcached{}
-		err := r.client.Get(ctx, mapPodToMemcached(ctx, after)[0].NamespacedName, mc)
-		return err != nil || mc.Spec.HasStableNames()
-	}}
-}
-
-// withoutNode returns what the reconcile of a Memcached without stable names reads of pod, which the cache holds.
-func withoutNode(pod *corev1.Pod) corev1.Pod {
-	read := corev1.Pod{Status: pod.Status}
-	read.DeletionTimestamp, read.OwnerReferences = pod.DeletionTimestamp, pod.OwnerReferences
-	read.Labels = map[string]string{podAppLabel: pod.Labels[podAppLabel], podOwnerLabel: pod.Labels[podOwnerLabel]}
-	read.Status.PodIPs = nil
-	read.Status.Conditions = slices.DeleteFunc(slices.Clone(pod.Status.Conditions), func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
-	return read
 }
 
 // changed returns a predicate that drops an update which changes nothing that the cache keeps, such as one of the status of a

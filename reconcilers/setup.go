@@ -120,7 +120,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		Named(controllerName).
 		For(&cachev1alpha1.Memcached{}, builder.WithPredicates(specChanged, changed(r.pendingWrites))).
 		Watches(&cachev1alpha1.Memcached{}, batched(&handler.EnqueueRequestForObject{}), builder.WithPredicates(statusChanged, changed(r.pendingWrites))).
-		Watches(&corev1.Pod{}, batched(handler.EnqueueRequestsFromMapFunc(mapPodToMemcached)), builder.WithPredicates(r.podChanged(ctx))).
+		Watches(&corev1.Pod{}, batched(handler.EnqueueRequestsFromMapFunc(mapPodToMemcached)), builder.WithPredicates(changed(r.pendingWrites))).
 		WatchesRawSource(source.Channel(r.optional.Changed(), handler.EnqueueRequestsFromMapFunc(r.mapToAllMemcacheds))).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.concurrency,

@@ -110,7 +110,7 @@ func (a *Applier) compare(ctx context.Context, owner *Owner, rendered *prepared)
 		return Result{Object: rendered.Unstructured, Action: Failed, Err: err, Live: live}, nil
 	}
 	rendered = rendered.whole()
-	result = Result{Object: rendered.Unstructured, Live: live, replacesPods: hasPods(live) && a.changesPodTemplate(ctx, rendered, have)}
+	result = Result{Object: rendered.Unstructured, Live: live, replacesPods: hasPods(live) && rendered.digest.podTemplate() != have.podTemplate()}
 	if !isApplied(live) {
 		return result, func() Result { return a.adopt(ctx, owner, rendered) }
 	}
@@ -122,23 +122,6 @@ func (a *Applier) lastAnswer(live client.Object) (last answer, known bool) {
 	kept, known := a.answers.Get(live.GetUID())
 	last, _ = kept.(answer)
 	return last, known
-}
-
-// changesPodTemplate reports whether an apply of rendered would change the pod template of the live object, whose digest is
-// have. Values are compared only if the live object has no hash.
-func (a *Applier) changesPodTemplate(ctx context.Context, rendered *prepared, have digest) bool {
-	if have.hasHash() {
-		return rendered.digest.podTemplate() != have.podTemplate()
-	}
-	live, err := NewObject(a.scheme, rendered.GroupVersionKind())
-	if err != nil {
-		return true
-	}
-	if err := a.live.Get(ctx, client.ObjectKeyFromObject(rendered), live); err != nil {
-		return true
-	}
-	d, err := a.comparer.difference(rendered, live)
-	return err != nil || d.inPodTemplate()
 }
 
 // hasPods reports whether live is a Deployment with pods. The pods of other kinds are not considered, since the

@@ -149,63 +149,38 @@ func (c *comparer) toTyped(object client.Object, kind schema.GroupVersionKind) (
 	return c.types.ObjectToTyped(object, typed.AllowDuplicates)
 }
 
-// difference is how a live object differs from a rendered one in our fields.
-type difference struct {
-	// missing are the rendered fields that are not ours, and surplus our fields that are not rendered.
-	missing, surplus *fieldpath.Set
-	// values are the rendered fields with another value, of which added are absent where the API server stores rendered.
-	values, added *fieldpath.Set
-	live          *typed.TypedValue
-}
-
-// difference returns how live, which must not be reduced, differs from rendered.
-func (c *comparer) difference(rendered *prepared, live client.Object) (d difference, err error) {
-	applied, err := appliedFields(live)
-	if err != nil {
-		return d, err
-	}
-	if d.live, err = c.toTyped(live, rendered.GroupVersionKind()); err != nil {
-		return d, err
-	}
-	compared, err := rendered.stored.Compare(d.live)
-	if err != nil {
-		return d, err
-	}
-	d.missing, d.surplus = rendered.fields.Difference(applied), applied.Difference(rendered.fields)
-	d.values, d.added = union(compared).Intersection(rendered.fields), compared.Added
-	return d, nil
-}
-
-func union(c *typed.Comparison) *fieldpath.Set { return c.Added.Union(c.Modified).Union(c.Removed) }
-
-// inPodTemplate reports whether d has fields of the pod template.
-func (d difference) inPodTemplate() bool {
-	all := d.missing.Union(d.surplus).Union(d.values)
-	return !below(all, "spec", "template").Empty()
-}
-
 // mutation returns, for messages, the fields in which live, the answer to an apply of rendered, differs from it. It leaves out
 // values to which the API server only adds defaults inside an atomic list or map, such as the apiVersion of a fieldRef, and
 // defaults in place of what was rendered empty.
-func (c *comparer) mutation(rendered *prepared, live client.Object) (string, error) {
-	d, err := c.difference(rendered, live)
+func (c *comparer) mutation(rendered *prepared, answer client.Object) (string, error) {
+	applied, err := appliedFields(answer)
 	if err != nil {
 		return "", err
 	}
-	mutated := d.missing.Union(d.surplus)
-	d.values.Iterate(func(path fieldpath.Path) {
+	live, err := c.toTyped(answer, rendered.GroupVersionKind())
+	if err != nil {
+		return "", err
+	}
+	compared, err := rendered.stored.Compare(live)
+	if err != nil {
+		return "", err
+	}
+	mutated := rendered.fields.Difference(applied).Union(applied.Difference(rendered.fields))
+	union(compared).Intersection(rendered.fields).Iterate(func(path fieldpath.Path) {
 		want, one := rendered.stored, fieldpath.NewSet(path)
-		if d.added.Has(path) {
+		if compared.Added.Has(path) { // It is absent where the API server stores rendered.
 			if want, err = c.types.ObjectToTyped(rendered.Unstructured); err != nil {
 				return
 			}
 		}
-		if !isCompleted(valueAt(want, one), valueAt(d.live, one)) {
+		if !isCompleted(valueAt(want, one), valueAt(live, one)) {
 			mutated.Insert(path.Copy())
 		}
 	})
 	return strings.Join(pathsOf(mutated), ", "), err
 }
+
+func union(c *typed.Comparison) *fieldpath.Set { return c.Added.Union(c.Modified).Union(c.Removed) }
 
 // valueAt returns the part of value at path.
 func valueAt(value *typed.TypedValue, path *fieldpath.Set) any {

@@ -28,7 +28,8 @@ const maxHash = 64
 // Either part of an object with a pod template ends with a period and a hash of the pod template.
 type digest string
 
-// podTemplate returns the part of d that identifies the pod template.
+// podTemplate returns the part of d that identifies the pod template. That of an object without HashAnnotation, which this operator
+// has not applied, equals no other.
 func (d digest) podTemplate() string {
 	hash, fields, _ := strings.Cut(string(d), " ")
 	_, hash, _ = strings.Cut(hash, ".")
@@ -137,6 +138,3 @@ func appliedTo(object client.Object) digest {
 	d, _ := newDigest(hash, fields) // Fields that were read can be serialized.
 	return d
 }
-
-// hasHash reports whether d is of an object with HashAnnotation. Objects that a release before it applied have none.
-func (d digest) hasHash() bool { return d != "" && !strings.HasPrefix(string(d), " ") }

@@ -42,7 +42,7 @@ func (a *Applier) updateInPlace(ctx context.Context, owner *Owner, rendered *pre
 		return failed(rendered, err)
 	}
 	have := appliedTo(before)
-	if !have.hasHash() || held.digest.podTemplate() != have.podTemplate() {
+	if held.digest.podTemplate() != have.podTemplate() {
 		return a.updateFrom(ctx, owner, rendered, live, before)
 	}
 	target := &appsv1.Deployment{}

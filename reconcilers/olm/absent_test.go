@@ -107,7 +107,7 @@ func TestOperatorCondition_IsWrittenByLeaderOnly(t *testing.T) {
 	testenv.NoError(t, client.IgnoreNotFound(suite.Client.Delete(t.Context(), lease.DeepCopy())))
 	suite.Create(t, lease)
 	o.start(t)
-	setRollingOut(t, suite.NewMemcached(t, o.namespace, "cache", 2), time.Now())
+	setRollingOut(t, suite.NewMemcached(t, o.namespace, "cache", 2))
 	testenv.Eventually(t, "it should read the lease twice", func() bool { return len(o.Matching("GET", "leases")) > 1 })
 	if got := o.requests(""); len(got) > 0 {
 		t.Errorf("the OperatorCondition was requested without the lease: %v", got)

@@ -24,12 +24,12 @@ func withOLM(t *testing.T) (*operator, *apiv2.OperatorCondition) {
 	return &operator{env: &suite, namespace: namespace}, oc
 }
 
-// setRollingOut sets the status of mc to a rollout that began at since.
-func setRollingOut(t *testing.T, mc *cachev1alpha1.Memcached, since time.Time) {
+// setRollingOut sets the status of mc to a rollout.
+func setRollingOut(t *testing.T, mc *cachev1alpha1.Memcached) {
 	t.Helper()
 	meta.SetStatusCondition(&mc.Status.Conditions, metav1.Condition{
 		Type: cachev1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: cachev1alpha1.ReasonRollingOut,
-		LastTransitionTime: metav1.NewTime(since),
+		LastTransitionTime: metav1.Now(),
 	})
 	testenv.NoError(t, suite.Client.Status().Update(t.Context(), mc))
 }
@@ -44,37 +44,32 @@ func TestOperatorCondition_BlocksUpgradeDuringRollout(t *testing.T) {
 	t.Parallel()
 	o, oc := withOLM(t)
 	o.start(t)
-	o.startMemcacheds(t)
 	if got := suite.eventuallyHas(t, oc, metav1.ConditionTrue, "NoRollOut"); got != "no Memcached is rolling out" {
 		t.Errorf("the message is %q", got)
 	}
-
 	mc := suite.NewMemcached(t, o.namespace, "cache", 2)
-	if got, want := suite.eventuallyHas(t, oc, metav1.ConditionFalse, "RollingOut"), "rolling out: "+o.namespace+"/cache"; got != want {
-		t.Errorf("the message is %q, want %q", got, want)
+	for range 2 {
+		setRollingOut(t, mc)
+		if got, want := suite.eventuallyHas(t, oc, metav1.ConditionFalse, "RollingOut"), "rolling out: "+o.namespace+"/cache"; got != want {
+			t.Errorf("the message is %q, want %q", got, want)
+		}
+		setSettled(t, mc)
+		suite.eventuallyHas(t, oc, metav1.ConditionTrue, "NoRollOut")
 	}
-	suite.eventuallyHas(t, oc, metav1.ConditionTrue, "NoRollOut")
-	suite.Get(t, mc)
-	if !testenv.HasCondition(mc, cachev1alpha1.ConditionReady, metav1.ConditionTrue, "Ready") {
-		t.Errorf("upgradeable before the Memcached is ready: %+v", mc.Status)
-	}
-	suite.Patch(t, mc, `{"spec":{"podMetadata":{"annotations":{"example.com/a":"b"}}}}`)
-	suite.eventuallyHas(t, oc, metav1.ConditionFalse, "RollingOut")
-	suite.eventuallyHas(t, oc, metav1.ConditionTrue, "NoRollOut")
-	if got := o.requests("PUT"); len(got) != 5 {
-		t.Errorf("%d writes for five changes: %v", len(got), got)
+	reads, writes := len(o.requests("GET")), len(o.requests("PUT"))
+	if writes != 5 {
+		t.Errorf("%d writes for five changes: %v", writes, o.requests("PUT"))
 	}
 	// The fields that OLM wrote are kept.
 	if len(oc.Spec.Deployments) != 1 || len(oc.Spec.ServiceAccounts) != 1 {
 		t.Errorf("the spec is now %+v", oc.Spec)
 	}
-	// A change that begins or ends no rollout sends no request: between it and the next roll-out there is none.
+	// A change that begins or ends no rollout sends no request: between it and the next rollout there is none.
 	suite.Patch(t, mc, `{"metadata":{"labels":{"example.com/a":"b"}}}`)
-	suite.Patch(t, mc, `{"spec":{"podMetadata":{"annotations":{"example.com/a":"c"}}}}`)
+	setRollingOut(t, mc)
 	suite.eventuallyHas(t, oc, metav1.ConditionFalse, "RollingOut")
-	suite.eventuallyHas(t, oc, metav1.ConditionTrue, "NoRollOut")
-	if got := o.requests("PUT"); len(got) != 7 {
-		t.Errorf("%d writes for seven changes: %v", len(got), got)
+	if reads, writes := len(o.requests("GET"))-reads, len(o.requests("PUT"))-writes; reads > 2 || writes != 1 {
+		t.Errorf("%d reads and %d writes for one change", reads, writes)
 	}
 }
 
@@ -85,9 +80,8 @@ func TestOperatorCondition_IsNotRewrittenAfterRestart(t *testing.T) {
 		status metav1.ConditionStatus
 		reason string
 	}{
-		"at rest":                      {func(*testing.T, *cachev1alpha1.Memcached) {}, metav1.ConditionTrue, "NoRollOut"},
-		"in the middle of a rollout":   {func(t *testing.T, mc *cachev1alpha1.Memcached) { setRollingOut(t, mc, time.Now()) }, metav1.ConditionFalse, "RollingOut"},
-		"in the middle of a stuck one": {func(t *testing.T, mc *cachev1alpha1.Memcached) { setRollingOut(t, mc, time.Now().Add(-time.Hour)) }, metav1.ConditionTrue, "RollOutOverdue"},
+		"at rest":                    {func(*testing.T, *cachev1alpha1.Memcached) {}, metav1.ConditionTrue, "NoRollOut"},
+		"in the middle of a rollout": {setRollingOut, metav1.ConditionFalse, "RollingOut"},
 	} {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +105,7 @@ func TestOperatorCondition_IsNotRewrittenAfterRestart(t *testing.T) {
 			}
 			// Its first write is that of the next change.
 			if wanted.reason == "NoRollOut" {
-				setRollingOut(t, mc, time.Now())
+				setRollingOut(t, mc)
 				suite.eventuallyHas(t, oc, metav1.ConditionFalse, "RollingOut")
 			} else {
 				setSettled(t, mc)
@@ -128,50 +122,42 @@ func TestOperatorCondition_BlocksUpgradeForBoundedTime(t *testing.T) {
 	t.Parallel()
 	o, oc := withOLM(t)
 	clock := o.setClock()
-	o.start(t)
-	suite.eventuallyHas(t, oc, metav1.ConditionTrue, "NoRollOut")
 	mc := suite.NewMemcached(t, o.namespace, "stuck", 2)
-	// A second before the end of the bound, which the timer has to notice: no event comes any more.
-	setRollingOut(t, mc, clock.Now().Add(time.Second-bound))
-	suite.eventuallyHas(t, oc, metav1.ConditionFalse, "RollingOut")
+	setRollingOut(t, mc)
+	// An operator of before has blocked the upgrade until a second before the bound, whose end no event tells.
+	oc.Spec.Conditions = []metav1.Condition{{
+		Type: apiv2.Upgradeable, Status: metav1.ConditionFalse, Reason: "RollingOut", Message: "rolling out: " + o.namespace + "/stuck",
+		LastTransitionTime: metav1.NewTime(clock.Now().Add(time.Second - bound)),
+	}}
+	testenv.NoError(t, suite.Client.Update(t.Context(), oc))
+	o.start(t)
+	testenv.Eventually(t, "the operator should read the condition", func() bool { return len(o.requests("GET")) > 0 })
 	clock.Step(time.Second)
-	got := suite.eventuallyHas(t, oc, metav1.ConditionTrue, "RollOutOverdue")
-	if want := "rolling out for more than 30m0s, not blocking the upgrade any longer: " + o.namespace + "/stuck"; got != want {
-		t.Errorf("the message is %q, want %q", got, want)
-	}
+	suite.eventuallyHas(t, oc, metav1.ConditionTrue, "RollOutOverdue")
 	setSettled(t, mc)
 	suite.eventuallyHas(t, oc, metav1.ConditionTrue, "NoRollOut")
 	// The next one counts again.
-	setRollingOut(t, mc, clock.Now())
+	setRollingOut(t, mc)
 	suite.eventuallyHas(t, oc, metav1.ConditionFalse, "RollingOut")
-	if got := o.requests("PUT"); len(got) != 5 {
-		t.Errorf("%d writes for five changes: %v", len(got), got)
+	if got := o.requests("PUT"); len(got) != 3 {
+		t.Errorf("%d writes for three changes: %v", len(got), got)
 	}
 }
 
-func TestOperatorCondition_LimitsMessageWrites(t *testing.T) {
+func TestOperatorCondition_AsksOnceForManyRollouts(t *testing.T) {
 	t.Parallel()
 	o, oc := withOLM(t)
-	clock := o.setClock()
-	o.configure = func(r *OperatorConditionReconciler) { r.messageInterval = time.Second }
 	o.start(t)
 	suite.eventuallyHas(t, oc, metav1.ConditionTrue, "NoRollOut")
+	start := time.Now()
 	for i := range 20 {
-		setRollingOut(t, suite.NewMemcached(t, o.namespace, fmt.Sprintf("cache-%02d", i), 2), clock.Now())
-		if i == 0 {
-			suite.eventuallyHas(t, oc, metav1.ConditionFalse, "RollingOut")
-		}
+		setRollingOut(t, suite.NewMemcached(t, o.namespace, fmt.Sprintf("cache-%02d", i), 2))
 	}
-	// By the operator's clock no time has passed so far.
+	suite.eventuallyHas(t, oc, metav1.ConditionFalse, "RollingOut")
+	if got, bound := o.requests("GET"), 2+int(time.Since(start)/batchDelay); len(got) > bound {
+		t.Errorf("%d reads, more than %d: %v", len(got), bound, got)
+	}
 	if got := o.requests("PUT"); len(got) != 2 {
-		t.Errorf("%d writes within the interval: %v", len(got), got)
-	}
-	clock.Step(time.Second)
-	want := fmt.Sprintf("rolling out: %[1]s/cache-00, %[1]s/cache-01, %[1]s/cache-02 and 17 more", o.namespace)
-	testenv.Eventually(t, "the message should have all names", func() bool {
-		return suite.eventuallyHas(t, oc, metav1.ConditionFalse, "RollingOut") == want
-	})
-	if got := o.requests("PUT"); len(got) != 3 {
 		t.Errorf("%d writes for 20 Memcacheds: %v", len(got), got)
 	}
 }

@@ -58,9 +58,8 @@ type operator struct {
 	namespace string
 	// lease is the name of the lease that it needs, if any.
 	lease string
-	// configure changes the OperatorConditionReconciler before it starts, and now is its clock unless it is nil.
-	configure func(*OperatorConditionReconciler)
-	now       func() time.Time
+	// now is its clock unless it is nil.
+	now func() time.Time
 
 	testenv.Recorder
 	logs testenv.Log
@@ -94,9 +93,6 @@ func (o *operator) start(t *testing.T) (stop func()) {
 	testenv.NoError(t, err)
 	r, err := New(mgr, client.ObjectKey{Namespace: o.namespace, Name: conditionName})
 	testenv.NoError(t, err)
-	if o.configure != nil {
-		o.configure(r)
-	}
 	if o.now != nil {
 		r.now = o.now
 	}
