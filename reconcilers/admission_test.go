@@ -5,7 +5,6 @@ package reconcilers_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,7 +46,7 @@ func TestReconcile_ReportsModificationByAdmission(t *testing.T) {
 	t.Parallel()
 	namespace := suite.NewNamespace(t)
 	mutateImages(t, namespace)
-	o := startWith(t, &suite, namespace, testenv.ManagerOptions{ConflictRecheckInterval: time.Hour})
+	o := startOperator(t, namespace)
 	mc := suite.NewMemcached(t, namespace, "mutated", 1)
 	suite.EventuallyReady(t, mc)
 	if got := suite.Deployment(t, namespace, "mutated").Spec.Template.Spec.Containers[0].Image; got != "example.com/mirror/memcached:1" {

@@ -53,14 +53,13 @@ type Reconciler struct {
 	// rendered holds the last rendering of some Memcacheds by their UIDs.
 	rendered *lru.Cache
 
-	newApplier              func(*apply.Types) *apply.Applier
-	optional                *discovery.Watcher
-	watches                 *watches
-	recorder                recorder
-	now                     func() time.Time
-	conflictRecheckInterval time.Duration
-	concurrency             int
-	onWarm                  func()
+	newApplier  func(*apply.Types) *apply.Applier
+	optional    *discovery.Watcher
+	watches     *watches
+	recorder    recorder
+	now         func() time.Time
+	concurrency int
+	onWarm      func()
 	// queue is the controller's work queue.
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -19,12 +20,12 @@ import (
 )
 
 const (
-	// conflictRecheckInterval is the minimum delay before an object is applied again that has
-	// another owner, or that the API server rejects; no watch event reports the end of that.
-	conflictRecheckInterval = time.Minute
-	// conflictRecheckJitter spreads these reconciles over conflictRecheckInterval to
-	// (1 + conflictRecheckJitter) times conflictRecheckInterval, which is five minutes.
-	conflictRecheckJitter = 4.0
+	// minRecheck and maxRecheck bound the delay before an object is applied again that has another owner, or that the API server
+	// rejects: no watch event reports the end of that. It is as long as the Memcached has been stalled, and up to recheckJitter
+	// times that longer, so that those of a restart do not come together.
+	minRecheck    = 2 * time.Second
+	maxRecheck    = 4 * time.Minute
+	recheckJitter = 0.25
 	// deletionPollInterval is the delay before an object that is being deleted is read again. An
 	// object without our label is not watched.
 	deletionPollInterval = 5 * time.Second
@@ -40,7 +41,7 @@ const (
 // error is returned, and logged, only when the Memcached becomes stalled.
 func (r *Reconciler) result(observed status.Observation, next cachev1alpha1.MemcachedStatus) (ctrl.Result, error) {
 	transient, terminal := failures(observed)
-	after := r.requeueAfter(observed)
+	after := r.requeueAfter(observed, next)
 	switch {
 	case transient != nil:
 		return ctrl.Result{}, transient
@@ -98,8 +99,8 @@ func waitOf(err error) time.Duration {
 }
 
 // requeueAfter returns the delay before the next reconcile for a change that no watch event
-// reports, or 0 when there is none to expect.
-func (r *Reconciler) requeueAfter(observed status.Observation) time.Duration {
+// reports, or 0 when there is none to expect. next is the status that observed leads to.
+func (r *Reconciler) requeueAfter(observed status.Observation, next cachev1alpha1.MemcachedStatus) time.Duration {
 	soonest := observed.RecheckAfter()
 	sooner := func(after time.Duration) {
 		if after > 0 && (soonest == 0 || after < soonest) {
@@ -117,9 +118,18 @@ func (r *Reconciler) requeueAfter(observed status.Observation) time.Duration {
 			// If the cache never shows the object, it was deleted before the watch saw it.
 			sooner(apply.PendingWriteTTL + time.Second)
 		case apply.IsTerminal(result.Err):
-			sooner(wait.Jitter(r.conflictRecheckInterval, conflictRecheckJitter))
+			sooner(r.recheckAfter(next))
 		}
 	}
 	sooner(waitOf(observed.PruneErr))
 	return soonest
+}
+
+// recheckAfter returns the delay before an object is applied again that was rejected, with which the Memcached has the status next.
+func (r *Reconciler) recheckAfter(next cachev1alpha1.MemcachedStatus) time.Duration {
+	after := minRecheck
+	if stalled := meta.FindStatusCondition(next.Conditions, cachev1alpha1.ConditionStalled); stalled != nil {
+		after = min(max(minRecheck, r.now().Sub(stalled.LastTransitionTime.Time)), maxRecheck)
+	}
+	return wait.Jitter(after, recheckJitter)
 }

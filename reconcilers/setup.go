@@ -3,7 +3,6 @@
 package reconcilers
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,9 +57,6 @@ type Options struct {
 	Preflight *preflight.Result
 	// Concurrency is the number of Memcacheds that are reconciled at once.
 	Concurrency int
-	// ConflictRecheckInterval is the minimum delay before an object that has another owner is
-	// checked again; the maximum is five times as long. The zero value means a minute.
-	ConflictRecheckInterval time.Duration
 	// MaxRolling is how many Memcacheds may replace their pods at the same time after a change of the templates:
 	// a number, or a percentage of all. The zero value means DefaultMaxRolling.
 	MaxRolling intstr.IntOrString
@@ -87,15 +83,14 @@ func New(mgr ctrl.Manager, options Options) *Reconciler {
 			return apply.New(mgr.GetClient(), mgr.GetAPIReader(), types, pendingWrites,
 				apply.Options{Reduce: reduce, Contention: contention})
 		},
-		rendered:                lru.New(maxRendered),
-		pendingWrites:           pendingWrites,
-		contention:              contention,
-		watches:                 watches,
-		recorder:                newRecorder(mgr.GetEventRecorder(apply.FieldManager)),
-		now:                     time.Now,
-		conflictRecheckInterval: cmp.Or(options.ConflictRecheckInterval, conflictRecheckInterval),
-		concurrency:             options.Concurrency,
-		onWarm:                  options.OnWarm,
+		rendered:      lru.New(maxRendered),
+		pendingWrites: pendingWrites,
+		contention:    contention,
+		watches:       watches,
+		recorder:      newRecorder(mgr.GetEventRecorder(apply.FieldManager)),
+		now:           time.Now,
+		concurrency:   options.Concurrency,
+		onWarm:        options.OnWarm,
 		queue: fairqueue.New(controllerName,
 			workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry), options.Concurrency),
 	}

@@ -70,8 +70,8 @@ type ManagerOptions struct {
 	Wrap func(http.RoundTripper) http.RoundTripper
 	// Logger is where it logs; by default nowhere.
 	Logger logr.Logger
-	// ConflictRecheckInterval is 200 ms unless set; DiscoveryInterval the operator's own.
-	ConflictRecheckInterval, DiscoveryInterval time.Duration
+	// DiscoveryInterval is the operator's own unless set.
+	DiscoveryInterval time.Duration
 }
 
 // Manager is an operator in the test's process.
@@ -114,8 +114,7 @@ func (e *Env) StartManager(ctx context.Context, options ManagerOptions) (*Manage
 	}
 	m := &Manager{Manager: mgr, Renderer: renderer, done: make(chan error, 1), Reconciler: reconcilers.New(mgr, reconcilers.Options{
 		Renderer: renderer, Preflight: found, Concurrency: 8,
-		ConflictRecheckInterval: cmp.Or(options.ConflictRecheckInterval, 200*time.Millisecond),
-		DiscoveryInterval:       options.DiscoveryInterval,
+		DiscoveryInterval: options.DiscoveryInterval,
 	})}
 	if err := m.Reconciler.SetupWithManager(ctx, mgr); err != nil {
 		return nil, err
