@@ -10,14 +10,18 @@ say() { printf '\n\033[1m==> %s\033[0m\n' "$*"; }
 run() { printf '\033[2m$ %s\033[0m\n' "${*//"${work:-}/"/}"; "$@"; }
 # ticker: print a line every 4 seconds.
 ticker() { local start=$SECONDS; while sleep 4 > /dev/null 2>&1; do echo "    … $((SECONDS - start)) s"; done; }
-# wait_for WHAT CMD…: run CMD, and print what it waits for and how long it has taken so far.
+# wait_for WHAT CMD…: run CMD, and print what it waits for and how long it has taken so far. Fail if the operator ends before it.
 wait_for() {
   echo "Waiting for $1 …"
   shift
-  ticker & local ticker=$! status=0
-  "$@" || status=$?
+  ticker & local ticker=$!
+  set -m # A process group of its own, to end it as a whole.
+  "$@" & local command=$! status=0
+  set +m
+  wait -n "$command" ${operator:+"$operator"} || status=$?
   kill "$ticker" 2> /dev/null || true
   wait "$ticker" 2> /dev/null || true
+  kill -0 "$command" 2> /dev/null && fail 'the operator has ended'
   return "$status"
 }
 # until_is WANT CMD…: run CMD until it prints WANT, for 2 minutes at most.
@@ -55,7 +59,8 @@ fi
 
 operator=
 finish() {
-  local status=$?
+  local status=$? job
+  for job in $(jobs -p); do [ "$job" = "$operator" ] || kill -- "-$job" 2> /dev/null || kill "$job" 2> /dev/null || true; done
   [ "$status" = 0 ] || { echo "demo: failed; the end of the operator's log:" >&2; tail -n 20 "$work/operator.log" >&2 || true; }
   stop_operator
   [ "$mode" = cluster ] || return 0
