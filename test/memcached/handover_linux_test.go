@@ -88,7 +88,7 @@ func TestHandOver_AnswersAsWithoutOne(t *testing.T) {
 				"prepare": {time.Hour, 2 * time.Hour}, "move": {-time.Hour, time.Hour}, "leave": {-2 * time.Hour, -1 * time.Second}, "over": {-2 * time.Hour, -time.Hour},
 			} {
 				now := time.Now()
-				p.listed(t, c, change.after+change.meanwhile(now.Add(times[0]), now.Add(times[1])))
+				p.used(t, c, change.after+change.meanwhile(now.Add(times[0]), now.Add(times[1])))
 				for _, key := range []string{"a", "b", "c", "n", "m", "q", "x"} {
 					c.ask(t, "delete "+key)
 				}
@@ -296,7 +296,7 @@ func TestHandOver_MovesWhatIsNotRead(t *testing.T) {
 			testenv.Eventually(t, "one of the movers should have asked for all items", func() bool {
 				return strings.Count(first.output.String()+other.output.String(), "asked for the items of ") == test.asked
 			})
-			p.listed(t, c, after)
+			p.used(t, c, after)
 			if found := len(c.hits(t, keys)); found < len(keys) {
 				t.Errorf("%d of %d items are found afterwards", found, len(keys))
 			}
